@@ -126,7 +126,7 @@ const NUMBERS: Readonly<Record<string, readonly Row[]>> = {
     ["A paste of more than {} is split", "KiB", "internal/pane/attach/attach-input.ts", "PASTE_MAX_BYTES"],
     ["end of a paste is awaited for {}.", "s", "internal/pane/attach/attach-keys.ts", "CUT_PASTE_MS"],
     ["Up to {} may wait per caller", "MiB", "internal/pane/attach/attach-keys.ts", "PENDING_MAX_BYTES"],
-    ["keys wait for up to {}.", "s", "internal/sidecar/agent/pane-access.ts", "CALL_MS"],
+    ["keys wait for up to {}.", "s", "internal/sidecar/lifecycle/pane-access.ts", "CALL_MS"],
     ["the size stays for {} ", "s", "internal/pane/attach/attach-people.ts", "RETURN_MS"],
     ["| title | unchanged, {} characters", "", "cmd/gt/attach/attach-screen.ts", "TITLE_MAX"],
   ],
@@ -206,7 +206,7 @@ const NUMBERS: Readonly<Record<string, readonly Row[]>> = {
   "proto/gastown/v1/sidecar.proto": [
     ["A request larger than {} is", "KiB", "internal/rpc/server/server.ts", "readMaxBytes"],
     ["Ids are kept for {},", "h", "internal/pane/delivery/nudge-book.ts", "RECEIPT_KEEP_MS"],
-    ["While tmux is away it waits, up to {}.", "s", "internal/sidecar/agent/pane-access.ts", "CALL_MS"],
+    ["While tmux is away it waits, up to {}.", "s", "internal/sidecar/lifecycle/pane-access.ts", "CALL_MS"],
     ["do not count. Under {}.", "MiB", "internal/pane/screen/peek-text.ts", "PEEK_MAX_BYTES"],
     ["1 to {}, otherwise", "bytes", "internal/session/nudge-request.ts", "MESSAGE_MAX_BYTES"],
     ["in the queue, at most {}.", "", "internal/pane/delivery/nudge-book.ts", "QUEUE_LIMIT"],
@@ -216,7 +216,7 @@ const NUMBERS: Readonly<Record<string, readonly Row[]>> = {
     ["for an hour, at most {} per identity", "", "internal/session/idempotent-calls.ts", "IDEMPOTENT_KEEP"],
     ["per identity and {} in total", "", "internal/session/idempotent-calls.ts", "IDEMPOTENT_KEEP_OF_ALL"],
     ["one line of at most {}.", "bytes", "internal/sidecar/agent/type-text.ts", "TEXT_MAX_BYTES"],
-    ["seen within {} after that time", "s", "internal/sidecar/agent/stop-request.ts", "NOTICE_MS"],
+    ["seen within {} after that time", "s", "internal/sidecar/lifecycle/stop-request.ts", "NOTICE_MS"],
   ],
   "docs/protocols/relay.md": [
     ["with the work's `id`, up to {}.", "KiB", "internal/relay/lanes/lane-control.ts", "MAX_BYTES"],

@@ -38,8 +38,9 @@ export const rooms = {
   "pane/attach": ["pane/delivery", "pane/screen", "session"],
   "sidecar/halves": ["session", "agents", "process", "files"],
   "sidecar/supervisor": ["sidecar/halves", "process", "files", "tmux/*", "agents/*"],
+  "sidecar/lifecycle": ["tmux/pane", "tmux/control", "session", "process"],
   "sidecar/agent": [
-    ...["sidecar/halves", "pane/screen", "pane/state", "pane/delivery", "pane/attach"],
+    ...["sidecar/lifecycle", "sidecar/halves", "pane/screen", "pane/state", "pane/delivery", "pane/attach"],
     ...["tmux/pane", "tmux/control", "session", "eventlog", "agents/*", "process", "files"],
   ],
   "sidecar/serving": [

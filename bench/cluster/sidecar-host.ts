@@ -15,11 +15,11 @@ import { runTasks } from "../../internal/base/task-group.ts";
 import { SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { HealthState } from "../../internal/rpc/server/health.ts";
 import { Metrics } from "../../internal/rpc/server/metrics.ts";
-import { AgentLife } from "../../internal/sidecar/agent/agent-life.ts";
 import { openJournal } from "../../internal/sidecar/agent/journal-records.ts";
 import { LiveAgent } from "../../internal/sidecar/agent/live-agent.ts";
 import { Operator } from "../../internal/sidecar/agent/operator.ts";
-import { PaneAccess } from "../../internal/sidecar/agent/pane-access.ts";
+import { AgentLifecycle } from "../../internal/sidecar/lifecycle/agent-lifecycle.ts";
+import { PaneAccess } from "../../internal/sidecar/lifecycle/pane-access.ts";
 import { sidecarRoutes } from "../../internal/sidecar/serving/server.ts";
 import { tlsPlace, tlsRules } from "../../internal/sidecar/serving/serving-rules.ts";
 import { silentLogger } from "../../test/support/silent-logger.ts";
@@ -55,13 +55,13 @@ async function untilListening(all: readonly Promise<unknown>[], index: number): 
 /** Serves one session until the signal. The next call restores the contents of its log. */
 async function serve(place: SidecarPlace, listening: Promise<unknown>[], signal: AbortSignal): Promise<void> {
   const { journal, restored } = openJournal(join(place.dir, "journal"));
-  const life = new AgentLife(clock.now(), restored.agent);
-  const pane = new PaneAccess({ clock, life, isAttached: () => false });
-  const deps = { clock, time: new MachineTime(clock, presentBoot()), logger, profile, journal, life, pane };
+  const lifecycle = new AgentLifecycle(clock.now(), restored.agent);
+  const pane = new PaneAccess({ clock, lifecycle, isAttached: () => false });
+  const deps = { clock, time: new MachineTime(clock, presentBoot()), logger, profile, journal, lifecycle, pane };
   const unused = { nudges: { held: () => {}, ended: () => {} }, onStop: () => {}, versions: () => ({}) };
   const agent = LiveAgent.open({ ...deps, ...unused }, { ...SIZES, ...LOG }, restored);
   const pid = (restored.agent?.pid ?? 1_000) + 1;
-  life.found(pid, "bench", clock.now());
+  lifecycle.found(pid, "bench", clock.now());
   agent.alive({ pid, fresh: true });
   agent.take(Buffer.from(`screen of ${place.id}\r\n`));
   await runTasks(signal, [

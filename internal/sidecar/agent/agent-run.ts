@@ -12,17 +12,17 @@ import { CommandClient } from "../../tmux/control/command-client.ts";
 import type { HalvesLinkClient } from "../halves/halves-link-client.ts";
 import { launchContext, paneCommand, SESSION, type SidecarOptions } from "../halves/options.ts";
 import type { StateFolder } from "../halves/state-folder.ts";
+import { AgentLifecycle } from "../lifecycle/agent-lifecycle.ts";
+import type { LifecycleListener } from "../lifecycle/lifecycle-listener.ts";
+import { LifecycleMonitor } from "../lifecycle/lifecycle-monitor.ts";
+import { PaneAccess } from "../lifecycle/pane-access.ts";
 import { AgentFileReader } from "./agent-file.ts";
-import { AgentLife } from "./agent-life.ts";
 import type { Boundary } from "./boundary.ts";
 import { clientStreams } from "./client-stream.ts";
 import { HookReader } from "./hook-reader.ts";
 import type { Restored, SidecarRecord } from "./journal-records.ts";
-import type { LifeListener } from "./life-listener.ts";
 import { LiveAgent } from "./live-agent.ts";
 import { OutputReader } from "./output-reader.ts";
-import { PaneAccess } from "./pane-access.ts";
-import { SessionMonitor } from "./session-monitor.ts";
 import { takeCapture } from "./take-capture.ts";
 import { WorkWatch } from "./work-watch.ts";
 
@@ -57,7 +57,7 @@ export interface RunObserver {
 
 interface RunParts {
   readonly profile: AgentProfile;
-  readonly life: AgentLife;
+  readonly lifecycle: AgentLifecycle;
   readonly agent: LiveAgent;
   readonly client: CommandClient;
 }
@@ -69,21 +69,21 @@ export class AgentRun {
   readonly #deps: AgentRunDeps;
   readonly #options: AgentRunOptions;
   readonly #client: CommandClient;
-  readonly #life: AgentLife;
+  readonly #lifecycle: AgentLifecycle;
 
   /** The agent in the journal's state, before anything is known about its present one. */
   static open(deps: AgentRunDeps, options: AgentRunOptions): AgentRun {
     const { clock, logger, control, journal, restored, state, boundary } = deps;
     const { sidecar } = options;
     const profile = profileNamed(sidecar.agent);
-    const life = new AgentLife(clock.now(), restored.agent);
+    const lifecycle = new AgentLifecycle(clock.now(), restored.agent);
     const open = clientStreams(() => state.connect("clients"));
     const client = new CommandClient({ clock, logger }, { open, onForeign: () => boundary.note("stream") });
-    const pane = new PaneAccess({ clock, life, isAttached: () => client.isAttached });
+    const pane = new PaneAccess({ clock, lifecycle, isAttached: () => client.isAttached });
     const time = new MachineTime(clock, presentBoot());
     const agent = LiveAgent.open(
       {
-        ...{ clock, time, logger, profile, journal, life, pane },
+        ...{ clock, time, logger, profile, journal, lifecycle, pane },
         nudges: logged(deps),
         onStop: (request) => control.stop(request),
         versions: () => ({ ...options.versions, ...versionsIn(control.hello) }),
@@ -91,15 +91,15 @@ export class AgentRun {
       sidecar,
       restored,
     );
-    return new AgentRun(deps, options, { profile, life, agent, client });
+    return new AgentRun(deps, options, { profile, lifecycle, agent, client });
   }
 
-  private constructor(deps: AgentRunDeps, options: AgentRunOptions, { profile, life, agent, client }: RunParts) {
+  private constructor(deps: AgentRunDeps, options: AgentRunOptions, { profile, lifecycle, agent, client }: RunParts) {
     this.#deps = deps;
     this.#options = options;
     this.profile = profile;
     this.agent = agent;
-    this.#life = life;
+    this.#lifecycle = lifecycle;
     this.#client = client;
   }
 
@@ -119,7 +119,7 @@ export class AgentRun {
     return { run: (signal) => runTasks(signal, tasks) };
   }
 
-  #listener(output: OutputReader, observer: RunObserver): LifeListener {
+  #listener(output: OutputReader, observer: RunObserver): LifecycleListener {
     const { agent } = this;
     let isPiped = false;
     return {
@@ -146,12 +146,12 @@ export class AgentRun {
     };
   }
 
-  #sessionMonitor(listener: LifeListener): SessionMonitor {
+  #sessionMonitor(listener: LifecycleListener): LifecycleMonitor {
     const { clock, logger, state, control, boundary } = this.#deps;
     const { sidecar } = this.#options;
     const agentId = () => control.hello?.agentId;
-    return new SessionMonitor(
-      { clock, logger, client: this.#client, help: control, listener, life: this.#life, agentId },
+    return new LifecycleMonitor(
+      { clock, logger, client: this.#client, help: control, listener, lifecycle: this.#lifecycle, agentId },
       {
         session: SESSION,
         captures: { dir: state.captures.path, take: takeCapture(state.captures, boundary) },
@@ -167,7 +167,7 @@ export class AgentRun {
     const { clock, logger, state, control } = this.#deps;
     const { profile, agent } = this;
     const { home, stallAfterMs } = this.#options.sidecar;
-    const pid = () => (this.#life.alive ? this.#life.pid : undefined);
+    const pid = () => (this.#lifecycle.alive ? this.#lifecycle.pid : undefined);
     const facts = (agentPid: number) => control.process(agentPid);
     const files = async (agentPid: number) => (await control.process(agentPid, { files: true }))?.files ?? [];
     const work = async () => {

@@ -6,9 +6,10 @@ import type { Task } from "../../base/task-group.ts";
 import type { OutputStream } from "../../pane/screen/output.ts";
 import { waitForQuiet } from "../../pane/screen/screen-source.ts";
 import type { StateMonitor, StateReport } from "../../pane/state/state-monitor.ts";
-import { type AgentExit, exitCodeOf } from "../../process/restart-policy.ts";
+import { exitCodeOf } from "../../process/restart-policy.ts";
 import type { SessionEvents } from "../../session/events.ts";
 import type { AgentStateName, Dialog } from "../../session/types.ts";
+import type { LifeEnd, LifeStart } from "../lifecycle/lifecycle-listener.ts";
 import type { ReportedLines } from "./reported-lines.ts";
 
 export interface EventRecorderDeps {
@@ -18,13 +19,6 @@ export interface EventRecorderDeps {
   readonly monitor: Pick<StateMonitor, "changes" | "report">;
   readonly output: OutputStream;
   readonly lines: ReportedLines;
-}
-
-/** How an agent's life ended. */
-export interface LifeEnd {
-  readonly exit: AgentExit;
-  readonly restartDue: boolean;
-  readonly crashLoop: boolean;
 }
 
 /** The end of a turn is often reported a moment before it is drawn. */
@@ -61,7 +55,7 @@ export class EventRecorder implements Task {
   }
 
   /** A life begins (`fresh`), or one continues whose beginning this process has not seen. */
-  alive({ fresh }: { readonly fresh: boolean }): void {
+  alive({ fresh }: Pick<LifeStart, "fresh">): void {
     this.#settleEnd();
     this.#wasAsked = false;
     if (fresh) this.#deps.events.started();

@@ -8,10 +8,10 @@ import { silentLogger } from "../../../test/support/silent-logger.ts";
 import { profileNamed } from "../../agents/programs/registry.ts";
 import type { StopRequest } from "../../session/stop.ts";
 import type { NudgeReceipt, NudgeRequest } from "../../session/types.ts";
-import { AgentLife } from "./agent-life.ts";
+import { AgentLifecycle } from "../lifecycle/agent-lifecycle.ts";
+import { PaneAccess } from "../lifecycle/pane-access.ts";
 import { openJournal } from "./journal-records.ts";
 import { LiveAgent } from "./live-agent.ts";
-import { PaneAccess } from "./pane-access.ts";
 
 const OPTIONS = {
   ...{ cols: 40, rows: 6, rawBytes: 1_000_000, stallAfterMs: 600_000 },
@@ -34,11 +34,11 @@ afterEach(() => rmSync(dir, { recursive: true }));
 /** A serving half's view of the agent, over the journal that is in the folder by now. */
 function serve() {
   const { journal, restored } = openJournal(join(dir, "journal"));
-  const life = new AgentLife(clock.now(), restored.agent);
+  const lifecycle = new AgentLifecycle(clock.now(), restored.agent);
   const agent = LiveAgent.open(
     {
       ...{ clock, time: machineTime(clock), logger: silentLogger, profile: profileNamed("demo"), journal },
-      ...{ life, pane: new PaneAccess({ clock, life, isAttached: () => true }) },
+      ...{ lifecycle, pane: new PaneAccess({ clock, lifecycle, isAttached: () => true }) },
       nudges: { held: () => {}, ended: (receipt) => void receipts.push(receipt) },
       onStop: (request) => void stops.push(request),
       versions: () => ({ tmux: "3.3a" }),
@@ -46,11 +46,11 @@ function serve() {
     OPTIONS,
     restored,
   );
-  return { agent, life, journal, restored };
+  return { agent, lifecycle, journal, restored };
 }
 
-function born({ agent, life }: ReturnType<typeof serve>, pid: number): void {
-  agent.alive({ pid, fresh: life.found(pid, "a", clock.now()) });
+function born({ agent, lifecycle }: ReturnType<typeof serve>, pid: number): void {
+  agent.alive({ pid, fresh: lifecycle.found(pid, "a", clock.now()) });
 }
 
 const nudge = (requestId: string, message = "hello"): NudgeRequest => ({
@@ -84,7 +84,7 @@ describe("a run of the agent", () => {
     born(half, 7);
     await clock.advance(90_500);
     expect(half.agent.status()).toMatchObject({ alive: true, agentPid: 7, uptimeSeconds: 90, restarts: 0 });
-    half.life.ended({ code: 3 }, clock.now());
+    half.lifecycle.ended({ code: 3 }, clock.now());
     half.agent.dead({ exit: { code: 3 }, restartDue: true, crashLoop: false });
     expect(half.agent.status()).toMatchObject({ alive: false, agentPid: 0, exitCode: 3, uptimeSeconds: 0 });
     expect(half.agent.ended).toBeUndefined();
@@ -95,7 +95,7 @@ describe("a run of the agent", () => {
   it("continues in the next process with its time and its restarts", async () => {
     const first = serve();
     born(first, 7);
-    first.life.ended({ signal: 9 }, clock.now());
+    first.lifecycle.ended({ signal: 9 }, clock.now());
     born(first, 8);
     await clock.advance(10_000);
     const next = serve();
@@ -131,7 +131,7 @@ describe("the agent's own id of its conversation", () => {
     const next = serve();
     born(next, 7);
     expect(idOf(next)).toBe("c-1");
-    next.life.ended({ code: 3 }, clock.now());
+    next.lifecycle.ended({ code: 3 }, clock.now());
     expect(idOf(next)).toBe("c-1");
     born(next, 8);
     expect(idOf(next)).toBeUndefined();
@@ -168,7 +168,7 @@ describe("a nudge", () => {
     const running = Promise.all([half.agent.mailbox.run(stop.signal), half.agent.monitor.run(stop.signal)]);
     born(half, 7);
     const sent = half.agent.mailbox.send({ ...nudge("n1"), mode: "wait-idle" }, never);
-    half.life.finished({ code: 0 });
+    half.lifecycle.finished({ code: 0 });
     half.agent.dead({ exit: { code: 0 }, restartDue: false, crashLoop: false });
     expect(await clock.until(sent)).toMatchObject({ outcome: "agent-dead" });
     expect(receipts.map(({ requestId, outcome }) => `${requestId} ${outcome}`)).toEqual(["n1 agent-dead"]);
@@ -214,11 +214,11 @@ it("starts its own epoch if no offset can be reserved", () => {
   const first = serve();
   const { journal, restored } = openJournal(join(dir, "journal"));
   journal.close();
-  const life = new AgentLife(clock.now(), restored.agent);
+  const lifecycle = new AgentLifecycle(clock.now(), restored.agent);
   const agent = LiveAgent.open(
     {
       ...{ clock, time: machineTime(clock), logger: silentLogger, profile: profileNamed("demo"), journal },
-      ...{ life, pane: new PaneAccess({ clock, life, isAttached: () => true }) },
+      ...{ lifecycle, pane: new PaneAccess({ clock, lifecycle, isAttached: () => true }) },
       ...{ nudges: { held: () => {}, ended: () => {} }, onStop: () => {}, versions: () => ({}) },
     },
     OPTIONS,

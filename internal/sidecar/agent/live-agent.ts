@@ -24,15 +24,16 @@ import { type RestoredNudge, recordsOf, restoreNudges } from "../../session/nudg
 import type { StopRequest } from "../../session/stop.ts";
 import type { PaneStatus } from "../../session/types.ts";
 import type { PaneCut } from "../../tmux/pane/pane.ts";
+import type { AgentLifecycle } from "../lifecycle/agent-lifecycle.ts";
+import type { LifeEnd, LifeStart } from "../lifecycle/lifecycle-listener.ts";
+import type { PaneAccess } from "../lifecycle/pane-access.ts";
+import { StopRequestHandler } from "../lifecycle/stop-request.ts";
 import { AgentJournal } from "./agent-journal.ts";
-import type { AgentLife } from "./agent-life.ts";
 import { redrawOfCut } from "./cut-redraw.ts";
-import { EventRecorder, type LifeEnd } from "./event-recorder.ts";
+import { EventRecorder } from "./event-recorder.ts";
 import type { Restored, SidecarRecord } from "./journal-records.ts";
-import type { PaneAccess } from "./pane-access.ts";
 import { ReportedLines } from "./reported-lines.ts";
 import { ReservedOffsets } from "./reserved-offsets.ts";
-import { StopRequestHandler } from "./stop-request.ts";
 
 export interface LiveAgentDeps {
   readonly clock: Clock;
@@ -40,7 +41,7 @@ export interface LiveAgentDeps {
   readonly logger: Logger;
   readonly profile: AgentProfile;
   readonly journal: Journal<SidecarRecord>;
-  readonly life: AgentLife;
+  readonly lifecycle: AgentLifecycle;
   readonly pane: PaneAccess;
   readonly nudges: NudgeObserver;
   /** Ends the agent permanently; see `StopRequestHandler`. */
@@ -115,13 +116,13 @@ export class LiveAgent {
     const seen = { clock, profile, events: this.events, output: this.output };
     this.lines = new ReportedLines({ ...seen, keep }, restored.events.reservation && restored.events.standing);
     this.recorder = new EventRecorder({ ...seen, monitor: this.monitor, lines: this.lines });
-    const { life, pane } = deps;
-    const panes = { pane: () => life.pane, paneForPeek: pane.forPeek };
-    this.peeker = new Peeker({ clock, output: this.output, ...panes, alive: () => life.alive });
+    const { lifecycle, pane } = deps;
+    const panes = { pane: () => lifecycle.pane, paneForPeek: pane.forPeek };
+    this.peeker = new Peeker({ clock, output: this.output, ...panes, alive: () => lifecycle.alive });
     this.people = new People(
       {
         ...{ clock, size: () => this.output.emulator, resize: (size) => this.#resize(size) },
-        typedInTmux: async () => await life.pane?.personTypedAt(),
+        typedInTmux: async () => await lifecycle.pane?.personTypedAt(),
       },
       { own: { cols: options.cols, rows: options.rows } },
     );
@@ -130,7 +131,7 @@ export class LiveAgent {
       {
         clock,
         profile,
-        pane: () => deps.life.pane,
+        pane: () => deps.lifecycle.pane,
         output,
         monitor,
         people,
@@ -197,10 +198,10 @@ export class LiveAgent {
   }
 
   get isAlive(): boolean {
-    return this.#deps.life.alive;
+    return this.#deps.lifecycle.alive;
   }
 
-  alive(life: { readonly pid: number; readonly fresh: boolean }): void {
+  alive(life: LifeStart): void {
     this.#ended = undefined;
     this.recorder.alive(life);
     if (life.fresh) {
@@ -248,7 +249,7 @@ export class LiveAgent {
 
   /** The agent's own id of its conversation is known. */
   inSession(id: string): void {
-    if (!this.#deps.life.inSession(id)) return;
+    if (!this.#deps.lifecycle.inSession(id)) return;
     this.#journal.tryKeep({ ...this.#agentRecord(), stopping: this.stopper.asked.aborted });
   }
 
@@ -280,19 +281,19 @@ export class LiveAgent {
   }
 
   status(): PaneStatus {
-    const { life, clock } = { life: this.#deps.life, clock: this.#deps.clock };
+    const { lifecycle, clock } = this.#deps;
     const { state, since, evidence, dialog, draft, background, parkedUntil } = this.monitor.report;
     const { output } = this;
     return {
-      alive: life.alive,
+      alive: lifecycle.alive,
       state,
       stateSince: since,
       ...(dialog === undefined ? {} : { dialog }),
       evidence,
-      agentPid: life.alive ? life.pid : 0,
-      ...(life.exitCode === undefined ? {} : { exitCode: life.exitCode }),
-      restarts: life.restarts,
-      uptimeSeconds: life.alive ? Math.max(0, Math.floor((clock.now() - life.startedAt) / 1000)) : 0,
+      agentPid: lifecycle.alive ? lifecycle.pid : 0,
+      ...(lifecycle.exitCode === undefined ? {} : { exitCode: lifecycle.exitCode }),
+      restarts: lifecycle.restarts,
+      uptimeSeconds: lifecycle.alive ? Math.max(0, Math.floor((clock.now() - lifecycle.startedAt) / 1000)) : 0,
       ...(output.lastOutputAt === undefined ? {} : { lastOutputAt: output.lastOutputAt }),
       queueDepth: this.mailbox.depth,
       attached: this.people.count,
@@ -302,13 +303,13 @@ export class LiveAgent {
       draft,
       background,
       ...(parkedUntil === undefined ? {} : { parkedUntil }),
-      ...(life.agentSessionId === undefined ? {} : { agentSessionId: life.agentSessionId }),
+      ...(lifecycle.agentSessionId === undefined ? {} : { agentSessionId: lifecycle.agentSessionId }),
       versions: this.#deps.versions(),
     };
   }
 
   async #resize({ cols, rows }: { readonly cols: number; readonly rows: number }): Promise<void> {
-    const { pane } = this.#deps.life;
+    const { pane } = this.#deps.lifecycle;
     if (pane === undefined) throw new DomainError("unavailable", "cannot resize the window: tmux is away");
     this.monitor.resized(); // the program may repaint before tmux has answered
     await pane.resize(cols, rows);
@@ -338,7 +339,7 @@ export class LiveAgent {
   }
 
   #agentRecord() {
-    const { pid, startedAt, restarts, agentId, oomKills, agentSessionId } = this.#deps.life;
+    const { pid, startedAt, restarts, agentId, oomKills, agentSessionId } = this.#deps.lifecycle;
     const known = {
       ...(agentId !== undefined && { agentId }),
       ...(oomKills !== undefined && { oomKills }),

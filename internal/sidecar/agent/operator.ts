@@ -10,7 +10,7 @@ import { checkTypedText } from "../../session/check-typed-text.ts";
 import { IdempotentCalls } from "../../session/idempotent-calls.ts";
 import type { KeysRequest, RespondRequest, RespondResult } from "../../session/types.ts";
 import { checkKeys } from "../../tmux/pane/keys.ts";
-import type { PaneWait } from "./pane-access.ts";
+import type { PaneWait } from "../lifecycle/pane-access.ts";
 
 export interface OperatorDeps {
   readonly clock: Clock;

@@ -9,8 +9,8 @@ import { makeFifoIn, readOpenFifo } from "../../files/fifo.ts";
 import type { PinnedFolder } from "../../files/pinned-folder.ts";
 import { EMULATOR_SCROLLBACK } from "../../pane/screen/output.ts";
 import type { PaneCut, TmuxPane } from "../../tmux/pane/pane.ts";
+import { isTmuxAway } from "../lifecycle/tmux-away.ts";
 import type { LiveAgent } from "./live-agent.ts";
-import { isTmuxAway } from "./tmux-away.ts";
 
 /** The time between two redraws in a flood, so that drawing in between shows progress. */
 const REDRAW_PAUSE_MS = 100;

@@ -5,7 +5,7 @@ import { decide, type Situation } from "../../pane/delivery/delivery-policy.ts";
 import type { Mailbox } from "../../pane/delivery/mailbox.ts";
 import { whyNotTyped } from "../../pane/delivery/not-typed.ts";
 import type { TmuxPane } from "../../tmux/pane/pane.ts";
-import type { PaneWait } from "./pane-access.ts";
+import type { PaneWait } from "../lifecycle/pane-access.ts";
 
 export interface TypeTextDeps {
   readonly mailbox: Pick<Mailbox, "exclusively">;

@@ -1,10 +1,22 @@
 import type { AgentExit } from "../../process/restart-policy.ts";
 import type { TmuxPane } from "../../tmux/pane/pane.ts";
 
-/** Listens to the agent's life. */
-export interface LifeListener {
-  /** The agent runs, in this pane. `fresh`: it was just started; otherwise it had been running before. */
-  alive(life: { readonly pid: number; readonly fresh: boolean }): void;
+/** A life of the agent: the time of one process. `fresh`: it was just started; otherwise it had been running before. */
+export interface LifeStart {
+  readonly pid: number;
+  readonly fresh: boolean;
+}
+
+/** How an agent's life ended. */
+export interface LifeEnd {
+  readonly exit: AgentExit;
+  readonly restartDue: boolean;
+  readonly crashLoop: boolean;
+}
+
+/** Learns from `LifecycleMonitor` what happens to the agent's process and its pane, and pipes its output. */
+export interface LifecycleListener {
+  alive(life: LifeStart): void;
   /** The pane has this size, which an agent can change, too. Called repeatedly. */
   sized(size: { readonly cols: number; readonly rows: number }): void;
   /**
@@ -21,7 +33,7 @@ export interface LifeListener {
   lastOutputAt(): number | undefined;
   /** The pane's output is piped elsewhere. */
   diverted(): void;
-  dead(end: { readonly exit: AgentExit; readonly restartDue: boolean; readonly crashLoop: boolean }): void;
+  dead(end: LifeEnd): void;
   /** It has ended and no restart is due. */
   finished(exitCode: number): void;
 }

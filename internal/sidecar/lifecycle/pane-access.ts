@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import type { TmuxPane } from "../../tmux/pane/pane.ts";
-import type { AgentLife } from "./agent-life.ts";
+import type { AgentLifecycle } from "./agent-lifecycle.ts";
 
 /**
  * Waits for the pane, until the time of the call that it was made for is over. Undefined: tmux was away all that time,
@@ -12,7 +12,7 @@ export type PaneWait<Pane = TmuxPane> = (signal: AbortSignal) => Promise<Pane | 
 
 export interface PaneAccessDeps {
   readonly clock: Clock;
-  readonly life: Pick<AgentLife, "pane" | "pid" | "exit">;
+  readonly lifecycle: Pick<AgentLifecycle, "pane" | "pid" | "exit">;
   /** tmux can be asked at this moment. */
   readonly isAttached: () => boolean;
 }
@@ -38,16 +38,16 @@ export class PaneAccess {
   readonly forPeek = (): PaneWait => this.#wait(PEEK_MS);
 
   #wait(ms: number): PaneWait {
-    const { clock, life, isAttached } = this.#deps;
+    const { clock, lifecycle, isAttached } = this.#deps;
     const end = clock.monotonicMs() + ms;
-    const meant = life.pid;
+    const meant = lifecycle.pid;
     return async (signal) => {
       for (;;) {
-        if (meant !== 0 && life.pid !== meant) {
+        if (meant !== 0 && lifecycle.pid !== meant) {
           throw new DomainError("unavailable", "the agent was started again while the call waited for its terminal");
         }
-        if (life.pane !== undefined && isAttached()) return life.pane;
-        if (life.exit !== undefined || clock.monotonicMs() >= end) return undefined;
+        if (lifecycle.pane !== undefined && isAttached()) return lifecycle.pane;
+        if (lifecycle.exit !== undefined || clock.monotonicMs() >= end) return undefined;
         await clock.sleep(LOOK_MS, signal);
       }
     };

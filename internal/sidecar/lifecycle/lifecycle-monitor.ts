@@ -8,8 +8,8 @@ import { type AgentExit, decideRestart, exitCodeOf, type RestartMode } from "../
 import type { CommandClient } from "../../tmux/control/command-client.ts";
 import { type PaneFacts, TmuxPane, type TmuxPaneOptions } from "../../tmux/pane/pane.ts";
 import type { PaneCommand } from "../../tmux/pane/pane-command.ts";
-import { type AgentLife, isOutOfMemoryPossible } from "./agent-life.ts";
-import type { LifeListener } from "./life-listener.ts";
+import { type AgentLifecycle, isOutOfMemoryPossible } from "./agent-lifecycle.ts";
+import type { LifecycleListener } from "./lifecycle-listener.ts";
 import { isTmuxAway } from "./tmux-away.ts";
 
 /** The supervising half, which can reach the processes beside the agent and run tmux. */
@@ -35,18 +35,18 @@ export type SessionClient = Pick<
   "command" | "script" | "onNotification" | "attached" | "isAttached" | "isSessionMissing"
 >;
 
-export interface SessionMonitorDeps {
+export interface LifecycleMonitorDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly client: SessionClient;
   readonly help: SessionHelp;
-  readonly listener: LifeListener;
-  readonly life: AgentLife;
+  readonly listener: LifecycleListener;
+  readonly lifecycle: AgentLifecycle;
   /** The agent that the supervising half has started, see `ControlHello`; undefined while unknown. */
   readonly agentId: () => string | undefined;
 }
 
-export interface SessionMonitorOptions {
+export interface LifecycleMonitorOptions {
   readonly session: string;
   readonly captures: TmuxPaneOptions;
   readonly agent: PaneCommand;
@@ -83,25 +83,26 @@ interface FollowedPane {
 }
 
 /**
- * Watches over the agent's tmux session: finds the pane, notices the agent's end, restarts it by the policy, keeps the
- * output piped. A session or pane that is gone is the agent's end too. If the tmux server is lost, the supervising half
- * makes a new one, and the agent with it, whatever the policy says.
+ * Keeps the agent's lifecycle, as tmux shows it: finds the pane, notices the agent's start and end, restarts it by the
+ * policy, keeps the output piped. A session or pane that is gone is the agent's end too. If the tmux server is lost,
+ * the supervising half makes a new one, and the agent with it, whatever the policy says. Does not start the first agent
+ * or end one, which the supervising half does, and does not read the output.
  */
-export class SessionMonitor implements Task {
-  readonly #deps: SessionMonitorDeps;
-  readonly #options: SessionMonitorOptions;
+export class LifecycleMonitor implements Task {
+  readonly #deps: LifecycleMonitorDeps;
+  readonly #options: LifecycleMonitorOptions;
   readonly #woken = new SignalBus();
   /** The pane that was followed last; undefined until one was found in the session. */
   #followed: FollowedPane | undefined;
   #quickEnds = 0;
 
-  constructor(deps: SessionMonitorDeps, options: SessionMonitorOptions) {
+  constructor(deps: LifecycleMonitorDeps, options: LifecycleMonitorOptions) {
     this.#deps = deps;
     this.#options = options;
   }
 
-  get #life(): AgentLife {
-    return this.#deps.life;
+  get #lifecycle(): AgentLifecycle {
+    return this.#deps.lifecycle;
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -116,7 +117,7 @@ export class SessionMonitor implements Task {
           if (!isTmuxAway(err)) throw err;
           this.#deps.logger.debug({ err }, "tmux is away");
         }
-        this.#life.pane = undefined;
+        this.#lifecycle.pane = undefined;
         await this.#deps.clock.sleep(RETRY_MS, signal).catch(() => {});
       }
     } finally {
@@ -137,7 +138,7 @@ export class SessionMonitor implements Task {
       );
       if (isAttached) return;
       if (client.isSessionMissing) await this.#seekSession(clock.monotonicMs() - since > MAKE_MS, signal);
-      else if (this.#life.alive && (await isGone(help, this.#life.pid))) await this.#ended(signal);
+      else if (this.#lifecycle.alive && (await isGone(help, this.#lifecycle.pid))) await this.#ended(signal);
     }
   }
 
@@ -147,15 +148,15 @@ export class SessionMonitor implements Task {
    */
   async #seekSession(isOverdue: boolean, signal: AbortSignal): Promise<void> {
     const { help } = this.#deps;
-    const isExpected = this.#life.pid === 0 || this.#life.exit !== undefined;
-    if (this.#life.isFinished || (isExpected && !isOverdue)) return;
-    if (this.#life.pid !== 0 && (await help.session(this.#life.pid)) !== "gone") return;
+    const isExpected = this.#lifecycle.pid === 0 || this.#lifecycle.exit !== undefined;
+    if (this.#lifecycle.isFinished || (isExpected && !isOverdue)) return;
+    if (this.#lifecycle.pid !== 0 && (await help.session(this.#lifecycle.pid)) !== "gone") return;
     await this.#handleEnd(HUNG_UP, signal, () => this.#renew(signal));
   }
 
   /** The process has ended, and tmux cannot be asked by the client: with its session or pane, or with the server. */
   async #ended(signal: AbortSignal): Promise<void> {
-    if ((await this.#deps.help.session(this.#life.pid)) === undefined) this.#vanished();
+    if ((await this.#deps.help.session(this.#lifecycle.pid)) === undefined) this.#vanished();
     else await this.#seekSession(false, signal);
   }
 
@@ -173,9 +174,9 @@ export class SessionMonitor implements Task {
    * policy says.
    */
   #vanished(): void {
-    this.#life.ended(HUNG_UP, this.#deps.clock.now());
+    this.#lifecycle.ended(HUNG_UP, this.#deps.clock.now());
     this.#deps.listener.dead({ exit: HUNG_UP, restartDue: true, crashLoop: false });
-    this.#deps.logger.warn({ pid: this.#life.pid }, "agent ended without its end being seen");
+    this.#deps.logger.warn({ pid: this.#lifecycle.pid }, "agent ended without its end being seen");
   }
 
   /** The agent's pane, wherever on the server it is; in a new session, the first pane. */
@@ -183,7 +184,8 @@ export class SessionMonitor implements Task {
     const { client } = this.#deps;
     const { session, captures } = this.#options;
     const panes = await listPanes(client);
-    const own = panes.find(({ pid }) => pid === this.#life.pid) ?? panes.find(({ id }) => id === this.#followed?.id);
+    const own =
+      panes.find(({ pid }) => pid === this.#lifecycle.pid) ?? panes.find(({ id }) => id === this.#followed?.id);
     if (own !== undefined) return new TmuxPane(client, own.id, captures);
     if (this.#followed === undefined) return await TmuxPane.find(client, session, captures);
     await this.#seekSession(false, signal);
@@ -200,7 +202,7 @@ export class SessionMonitor implements Task {
     await this.#noticeLife(met);
     // After a broken client the pipe of the same life continues: arming again would tear a hole.
     if (!isPiped(followed, met) || followed.armedFor !== met.pid) await this.#arm(pane, followed, met);
-    this.#life.pane = pane;
+    this.#lifecycle.pane = pane;
     while (!signal.aborted) {
       const facts = await this.#factsWithEnd(pane, signal);
       if (facts.dead) {
@@ -254,24 +256,24 @@ export class SessionMonitor implements Task {
 
   async #noticeLife(facts: PaneFacts): Promise<void> {
     if (facts.dead) return;
-    const life = this.#life;
-    const agentId = this.#deps.agentId() ?? life.agentId;
-    const isKnown = life.isOf(facts.pid, agentId);
-    if (isKnown && life.exit === undefined && life.pane !== undefined) return;
-    if (!isKnown && life.alive) this.#vanished(); // its end was not observed
+    const lifecycle = this.#lifecycle;
+    const agentId = this.#deps.agentId() ?? lifecycle.agentId;
+    const isKnown = lifecycle.isOf(facts.pid, agentId);
+    if (isKnown && lifecycle.exit === undefined && lifecycle.pane !== undefined) return;
+    if (!isKnown && lifecycle.alive) this.#vanished(); // its end was not observed
     const oomKills = isKnown ? undefined : await this.#deps.help.oomKills();
-    const fresh = life.found(facts.pid, agentId, this.#deps.clock.now(), oomKills);
+    const fresh = lifecycle.found(facts.pid, agentId, this.#deps.clock.now(), oomKills);
     this.#deps.help.agent(facts.pid);
     this.#deps.listener.alive({ pid: facts.pid, fresh });
   }
 
   /** Applies the restart policy to this end: `again` starts the agent once more. */
   async #handleEnd(seen: AgentExit, signal: AbortSignal, again: () => Promise<void>, pid?: number): Promise<void> {
-    if (this.#life.isFinished) return;
+    if (this.#lifecycle.isFinished) return;
     const { clock, help, listener, logger } = this.#deps;
     const oomKills = isOutOfMemoryPossible(seen) ? await help.oomKills() : undefined;
-    const exit = this.#life.ended(seen, clock.now(), { pid, oomKills });
-    const life = { exit, livedMs: clock.now() - this.#life.startedAt, quickEnds: this.#quickEnds };
+    const exit = this.#lifecycle.ended(seen, clock.now(), { pid, oomKills });
+    const life = { exit, livedMs: clock.now() - this.#lifecycle.startedAt, quickEnds: this.#quickEnds };
     const { restart, stopAsked } = this.#options;
     const decision = decideRestart(stopAsked.aborted ? "never" : restart, life);
     if (decision.type === "finish") return this.#finish(exit);
@@ -299,7 +301,7 @@ export class SessionMonitor implements Task {
 
   #finish(exit: AgentExit): void {
     const { listener, logger } = this.#deps;
-    this.#life.finished(exit);
+    this.#lifecycle.finished(exit);
     const exitCode = exitCodeOf(exit);
     listener.dead({ exit, restartDue: false, crashLoop: false });
     logger.info({ exit_code: exitCode }, "agent ended, no restart is due");

@@ -34,8 +34,12 @@ export function isOutOfMemoryPossible({ signal }: AgentExit): boolean {
   return signal === SIGKILL;
 }
 
-/** The agent's present or last life, and its pane. The session monitor changes it; other code only reads it. */
-export class AgentLife {
+/**
+ * The lifecycle of the agent's process, across restarts: whether it is running, which process it is or was, how it
+ * ended, and its pane. Holds facts only: `LifecycleMonitor` observes them and decides about restarts. Other code reads
+ * them, and reports the agent's conversation.
+ */
+export class AgentLifecycle {
   /** Undefined until it was found, and while tmux is away. */
   pane: TmuxPane | undefined;
   #state: LifeState = { type: "unseen" };

@@ -5,8 +5,8 @@ import { DomainError } from "../../base/errors.ts";
 import { SignalBus } from "../../base/signal-bus.ts";
 import type { RestartMode } from "../../process/restart-policy.ts";
 import type { Notification } from "../../tmux/control/control-stream.ts";
-import { AgentLife, type LifeBefore } from "./agent-life.ts";
-import { type SessionClient, SessionMonitor } from "./session-monitor.ts";
+import { AgentLifecycle, type LifeBefore } from "./agent-lifecycle.ts";
+import { LifecycleMonitor, type SessionClient } from "./lifecycle-monitor.ts";
 
 /** A tmux server with one session of one pane, as far as the monitor asks it. */
 class FakeSession implements SessionClient {
@@ -88,7 +88,7 @@ beforeEach(() => {
 });
 
 interface Run {
-  readonly life: AgentLife;
+  readonly lifecycle: AgentLifecycle;
   readonly stop: AbortController;
 }
 
@@ -96,14 +96,14 @@ interface Run {
 async function watch(
   options: { restart?: RestartMode; before?: LifeBefore; sessionIs?: "there" | "gone"; oomKills?: () => number } = {},
 ) {
-  const life = new AgentLife(clock.now(), options.before);
+  const lifecycle = new AgentLifecycle(clock.now(), options.before);
   const stop = new AbortController();
-  const monitor = new SessionMonitor(
+  const monitor = new LifecycleMonitor(
     {
       clock,
       logger: silentLogger,
       client: session,
-      life,
+      lifecycle,
       agentId: () => undefined,
       help: {
         agent: (pid) => told.push(`agent ${pid}`),
@@ -145,10 +145,10 @@ async function watch(
   );
   void monitor.run(testEnd.signal);
   await clock.advance(1);
-  return { life, stop } satisfies Run;
+  return { lifecycle, stop } satisfies Run;
 }
 
-describe("the monitor of the agent's session", () => {
+describe("the monitor of the agent's lifecycle", () => {
   it("distinguishes an end for lack of memory from other ends by a signal, also across its own restart", async () => {
     let kills = 3;
     const before = { pid: 100, startedAt: clock.now(), restarts: 0, oomKills: 2 };
@@ -170,19 +170,19 @@ describe("the monitor of the agent's session", () => {
   });
 
   it("finds the pane, reports that its agent is alive, and pipes its output", async () => {
-    const { life } = await watch();
+    const { lifecycle } = await watch();
     expect(told).toEqual(["agent 100", "alive 100, fresh", "arm"]);
-    expect([life.alive, life.pid, life.restarts, life.pane?.id]).toEqual([true, 100, 0, "%0"]);
+    expect([lifecycle.alive, lifecycle.pid, lifecycle.restarts, lifecycle.pane?.id]).toEqual([true, 100, 0, "%0"]);
   });
 
   it("continues with the run that is in the journal", async () => {
-    const { life } = await watch({ before: { pid: 100, startedAt: 5, restarts: 2 } });
+    const { lifecycle } = await watch({ before: { pid: 100, startedAt: 5, restarts: 2 } });
     expect(told).toEqual(["agent 100", "alive 100", "arm"]);
-    expect([life.startedAt, life.restarts]).toEqual([5, 2]);
+    expect([lifecycle.startedAt, lifecycle.restarts]).toEqual([5, 2]);
   });
 
   it("restarts an ended agent with growing delays, and finally reports a crash loop", async () => {
-    const { life } = await watch();
+    const { lifecycle } = await watch();
     const delays = [1000, 2000, 4000, 8000, 16_000];
     for (const delayMs of delays) {
       told = [];
@@ -190,62 +190,62 @@ describe("the monitor of the agent's session", () => {
       await clock.advance(delayMs - 1);
       const loop = delayMs === 16_000 ? ", crash loop" : "";
       expect(told).toEqual([`dead {"code":3}, restart due${loop}`]);
-      expect([life.alive, life.exitCode]).toEqual([false, 3]);
+      expect([lifecycle.alive, lifecycle.exitCode]).toEqual([false, 3]);
       await clock.advance(2);
-      expect(told.slice(1)).toEqual(["renewed", `agent ${life.pid}`, `alive ${life.pid}, fresh`]);
+      expect(told.slice(1)).toEqual(["renewed", `agent ${lifecycle.pid}`, `alive ${lifecycle.pid}, fresh`]);
     }
-    expect([life.alive, life.pid, life.restarts]).toEqual([true, 105, 5]);
+    expect([lifecycle.alive, lifecycle.pid, lifecycle.restarts]).toEqual([true, 105, 5]);
   });
 
   it("counts each agent that ended before it was seen alive, and does not count the waits as its lifetime", async () => {
-    const { life } = await watch();
+    const { lifecycle } = await watch();
     session.endsAtOnce = true;
     session.ended({ status: "7" });
     await clock.advance(10 * 60_000);
     const dead = told.filter((word) => word.startsWith("dead"));
     expect(dead.slice(4)).toEqual(dead.slice(4).map(() => 'dead {"code":7}, restart due, crash loop'));
     expect(dead.length).toBeGreaterThan(7);
-    expect(life.restarts).toBe(dead.length - 1);
+    expect(lifecycle.restarts).toBe(dead.length - 1);
   });
 
   it("reports the signal that ended the agent, and does not restart it if the policy says so", async () => {
-    const { life } = await watch({ restart: "never" });
+    const { lifecycle } = await watch({ restart: "never" });
     told = [];
     session.ended({ signal: "9" });
     await clock.advance(10_000);
     expect(told).toEqual(['dead {"signal":9}', "finished 137"]);
-    expect([life.isFinished, life.exitCode]).toEqual([true, 137]);
+    expect([lifecycle.isFinished, lifecycle.exitCode]).toEqual([true, 137]);
   });
 
   it("adopts an agent that a person started in the pane after the end", async () => {
-    const { life } = await watch({ restart: "never" });
+    const { lifecycle } = await watch({ restart: "never" });
     session.ended({ status: "0" });
     await clock.advance(1);
     told = [];
     session.started(200, true);
     await clock.advance(1);
     expect(told).toEqual(["agent 200", "alive 200, fresh", "renewed"]);
-    expect([life.alive, life.isFinished, life.exit]).toEqual([true, false, undefined]);
+    expect([lifecycle.alive, lifecycle.isFinished, lifecycle.exit]).toEqual([true, false, undefined]);
   });
 
   it("ends finally if a stop is requested while it waits for a restart", async () => {
-    const { life, stop } = await watch();
+    const { lifecycle, stop } = await watch();
     told = [];
     session.ended({ status: "1" });
     await clock.advance(500);
     stop.abort();
     await clock.advance(1);
     expect(told).toEqual(['dead {"code":1}, restart due', 'dead {"code":1}', "finished 1"]);
-    expect(life.isFinished).toBe(true);
+    expect(lifecycle.isFinished).toBe(true);
   });
 
   it("treats another program in the pane as a new run, after an unobserved end", async () => {
-    const { life } = await watch();
+    const { lifecycle } = await watch();
     told = [];
     session.started(300, true);
     await clock.advance(1);
     expect(told).toEqual(['dead {"signal":1}, restart due', "agent 300", "alive 300, fresh", "renewed"]);
-    expect([life.alive, life.restarts]).toEqual([true, 1]);
+    expect([lifecycle.alive, lifecycle.restarts]).toEqual([true, 1]);
   });
 
   it("pipes the output again after the pipe was lost or diverted", async () => {
@@ -271,7 +271,7 @@ describe("the monitor of the agent's session", () => {
   });
 
   it("treats a missing session as the agent's end, and has it created again by the policy", async () => {
-    const { life } = await watch();
+    const { lifecycle } = await watch();
     told = [];
     session.leave();
     await clock.advance(1200);
@@ -279,15 +279,15 @@ describe("the monitor of the agent's session", () => {
     session.comeBack(400);
     await clock.advance(100);
     expect(told.slice(2)).toEqual(["agent 400", "alive 400, fresh", "arm"]);
-    expect([life.alive, life.restarts]).toEqual([true, 1]);
+    expect([lifecycle.alive, lifecycle.restarts]).toEqual([true, 1]);
   });
 
   it("waits for a session that it cannot see while its agent still runs", async () => {
-    const { life } = await watch({ sessionIs: "there" });
+    const { lifecycle } = await watch({ sessionIs: "there" });
     told = [];
     session.leave();
     await clock.advance(20_000);
     expect(told).toEqual([]);
-    expect(life.alive).toBe(true);
+    expect(lifecycle.alive).toBe(true);
   });
 });

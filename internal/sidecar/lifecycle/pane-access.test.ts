@@ -2,27 +2,27 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { FakeClock, settle } from "../../../test/support/fake-clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import type { TmuxPane } from "../../tmux/pane/pane.ts";
-import { AgentLife } from "./agent-life.ts";
+import { AgentLifecycle } from "./agent-lifecycle.ts";
 import { PaneAccess, type PaneWait } from "./pane-access.ts";
 
 const PANE = { id: "%0" } as TmuxPane;
 const never = new AbortController().signal;
 
 let clock: FakeClock;
-let life: AgentLife;
+let lifecycle: AgentLifecycle;
 let isAttached: boolean;
 let access: PaneAccess;
 beforeEach(() => {
   clock = new FakeClock();
-  life = new AgentLife(0, { pid: 7, startedAt: 0, restarts: 0 });
-  life.found(7, undefined, 0);
-  life.pane = PANE;
+  lifecycle = new AgentLifecycle(0, { pid: 7, startedAt: 0, restarts: 0 });
+  lifecycle.found(7, undefined, 0);
+  lifecycle.pane = PANE;
   isAttached = true;
-  access = new PaneAccess({ clock, life, isAttached: () => isAttached });
+  access = new PaneAccess({ clock, lifecycle, isAttached: () => isAttached });
 });
 
 function setPane(pane: TmuxPane | undefined): void {
-  life.pane = pane;
+  lifecycle.pane = pane;
 }
 
 function setAttached(is: boolean): void {
@@ -76,31 +76,31 @@ describe("the pane for a call", () => {
 
   it("is not waited for if the agent has ended", async () => {
     isAttached = false;
-    life.ended({ signal: 1 }, 0);
+    lifecycle.ended({ signal: 1 }, 0);
     const outcome = outcomeOf(access.forCall());
     await settle();
     expect(outcome.got).toBe("nothing");
   });
 
   it("is not that of an agent that was started meanwhile", async () => {
-    life.pane = undefined;
+    lifecycle.pane = undefined;
     const outcome = outcomeOf(access.forCall());
     await settle();
-    life.ended({ signal: 1 }, 0, { pid: 7 });
-    life.found(8, undefined, 0);
-    life.pane = PANE;
+    lifecycle.ended({ signal: 1 }, 0, { pid: 7 });
+    lifecycle.found(8, undefined, 0);
+    lifecycle.pane = PANE;
     await clock.advance(20);
     expect(outcome.got).toBeInstanceOf(DomainError);
     expect(outcome.got).toMatchObject({ kind: "unavailable" });
   });
 
   it("is that of the first agent if the call came before it", async () => {
-    life = new AgentLife(0, undefined);
-    access = new PaneAccess({ clock, life, isAttached: () => isAttached });
+    lifecycle = new AgentLifecycle(0, undefined);
+    access = new PaneAccess({ clock, lifecycle, isAttached: () => isAttached });
     const outcome = outcomeOf(access.forCall());
     await settle();
-    life.found(8, undefined, 0);
-    life.pane = PANE;
+    lifecycle.found(8, undefined, 0);
+    lifecycle.pane = PANE;
     await clock.advance(20);
     expect(outcome.got).toBe(PANE);
   });
