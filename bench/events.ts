@@ -9,7 +9,7 @@ import { sidecarTransport } from "../internal/rpc/client/transport.ts";
 import { RpcServer } from "../internal/rpc/server/server.ts";
 import { SessionEvents } from "../internal/session/events.ts";
 import { OutputText } from "../internal/session/output-text.ts";
-import { FinalLines } from "../internal/sidecar/agent/final-lines.ts";
+import { FinalLines } from "../internal/sidecar/events/final-lines.ts";
 import { eventMethods } from "../internal/sidecar/serving/event-service.ts";
 import { silentLogger } from "../test/support/silent-logger.ts";
 import type { BenchContext } from "./context.ts";

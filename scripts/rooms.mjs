@@ -39,13 +39,16 @@ export const rooms = {
   "sidecar/halves": ["session", "agents", "process", "files"],
   "sidecar/supervisor": ["sidecar/halves", "process", "files", "tmux/*", "agents/*"],
   "sidecar/lifecycle": ["tmux/pane", "tmux/control", "session", "process"],
+  "sidecar/events": ["sidecar/lifecycle", "pane/screen", "pane/state", "session", "process", "agents"],
+  "sidecar/journal": ["session", "eventlog"],
   "sidecar/agent": [
-    ...["sidecar/lifecycle", "sidecar/halves", "pane/screen", "pane/state", "pane/delivery", "pane/attach"],
+    ...["sidecar/lifecycle", "sidecar/events", "sidecar/journal", "sidecar/halves"],
+    ...["pane/screen", "pane/state", "pane/delivery", "pane/attach"],
     ...["tmux/pane", "tmux/control", "session", "eventlog", "agents/*", "process", "files"],
   ],
   "sidecar/serving": [
-    ...["sidecar/agent", "sidecar/halves", "pane/watch", "pane/attach", "session", "wire", "auth/*", "pki", "daemon"],
-    ...["rpc/server", "rpc/port", "rpc/common", "gen"],
+    ...["sidecar/agent", "sidecar/journal", "sidecar/halves", "pane/watch", "pane/attach", "session", "wire"],
+    ...["auth/*", "pki", "daemon", "rpc/server", "rpc/port", "rpc/common", "gen"],
   ],
   terminal: [
     ...["terminal/finding", "pane/screen", "pane/state", "pane/delivery", "session", "wire", "agents/*"],
@@ -116,5 +119,6 @@ export const rooms = {
 export const forTests = {
   "pane/state": ["agents/programs"],
   "pane/attach": ["tmux/pane"],
+  "sidecar/events": ["agents/programs"],
   "sidecar/serving": ["pane/screen"],
 };

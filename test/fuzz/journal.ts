@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { journalLine } from "../../internal/eventlog/journal-lines.ts";
-import { openJournal, parseJournalRecord, type SidecarRecord } from "../../internal/sidecar/agent/journal-records.ts";
+import { openJournal, parseJournalRecord, type SidecarRecord } from "../../internal/sidecar/journal/journal-records.ts";
 import { mutate } from "./mutate.ts";
 import { type Random, randomFrom } from "./random.ts";
 

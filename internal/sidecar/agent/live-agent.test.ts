@@ -8,9 +8,9 @@ import { silentLogger } from "../../../test/support/silent-logger.ts";
 import { profileNamed } from "../../agents/programs/registry.ts";
 import type { StopRequest } from "../../session/stop.ts";
 import type { NudgeReceipt, NudgeRequest } from "../../session/types.ts";
+import { openJournal } from "../journal/journal-records.ts";
 import { AgentLifecycle } from "../lifecycle/agent-lifecycle.ts";
 import { PaneAccess } from "../lifecycle/pane-access.ts";
-import { openJournal } from "./journal-records.ts";
 import { LiveAgent } from "./live-agent.ts";
 
 const OPTIONS = {

@@ -24,16 +24,16 @@ import { type RestoredNudge, recordsOf, restoreNudges } from "../../session/nudg
 import type { StopRequest } from "../../session/stop.ts";
 import type { PaneStatus } from "../../session/types.ts";
 import type { PaneCut } from "../../tmux/pane/pane.ts";
+import { EventRecorder } from "../events/event-recorder.ts";
+import { ReportedLines } from "../events/reported-lines.ts";
+import { AgentJournal } from "../journal/agent-journal.ts";
+import type { Restored, SidecarRecord } from "../journal/journal-records.ts";
+import { ReservedOffsets } from "../journal/reserved-offsets.ts";
 import type { AgentLifecycle } from "../lifecycle/agent-lifecycle.ts";
 import type { LifeEnd, LifeStart } from "../lifecycle/lifecycle-listener.ts";
 import type { PaneAccess } from "../lifecycle/pane-access.ts";
 import { StopRequestHandler } from "../lifecycle/stop-request.ts";
-import { AgentJournal } from "./agent-journal.ts";
 import { redrawOfCut } from "./cut-redraw.ts";
-import { EventRecorder } from "./event-recorder.ts";
-import type { Restored, SidecarRecord } from "./journal-records.ts";
-import { ReportedLines } from "./reported-lines.ts";
-import { ReservedOffsets } from "./reserved-offsets.ts";
 
 export interface LiveAgentDeps {
   readonly clock: Clock;
