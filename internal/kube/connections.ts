@@ -4,10 +4,13 @@ import { DomainError } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 import type { ClusterAccess, KubeCredentials } from "./access/credentials.ts";
 
-/** The connection for a call. Watches have their own connections, so a list never waits behind a stream. */
+/** The connections that a call may use. Watches have their own connections, so a list never waits behind a stream. */
 export type Lane = "calls" | "urgent" | "creates" | "watches";
 
-/** Bound tokens are valid for an hour and rotated at 80 %; client-go checks as often. */
+/**
+ * Credentials are read again at this interval, as in client-go. Bound tokens are valid for an hour and are rotated at
+ * 80 % of it.
+ */
 const REREAD_MS = 60_000;
 const CONNECT_TIMEOUT_MS = 10_000;
 /**

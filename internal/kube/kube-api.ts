@@ -13,10 +13,10 @@ export interface KubeRequest {
    * Must not throw.
    */
   readonly keep?: (item: unknown) => unknown;
-  /** Limit of a call including its retries; of a stream, until the response begins. Default: 10,000. */
+  /** Limits a call, including its retries, or the wait until a stream's response begins. Default: 10,000. */
   readonly timeoutMs?: number;
   /**
-   * `urgent`: a connection of its own, so that the call waits for no other; for the Lease. `creates`: separate
+   * `urgent`: a separate connection for the Lease, so that it does not wait for other calls. `creates`: separate
    * connections, so that other calls do not wait for the admission webhooks of new pods.
    */
   readonly lane?: "urgent" | "creates";
@@ -33,15 +33,15 @@ export interface KubeRequest {
  */
 export interface KubeApi {
   /**
-   * When the API server last failed to answer an urgent call, on the monotonic clock; the current time while one has
-   * been waiting for more than a second. Undefined: never.
+   * The monotonic time at which the API server last failed to answer an urgent call, or the current time while an
+   * urgent call has been waiting for more than a second. Undefined: it has never failed.
    */
   readonly unansweredAtMs?: number | undefined;
   /** The response as JSON. Retries when the server asks for it (429 and 5xx with Retry-After), within `timeoutMs`. */
   call(request: KubeRequest, signal: AbortSignal): Promise<unknown>;
   /**
    * The response's bytes as they arrive. The first chunk is empty and signals that the response has begun. Never
-   * retries, and has no time limit after that; leaving the loop cancels the request.
+   * retries, and has no time limit once the response has begun. Leaving the loop cancels the request.
    */
   stream(request: KubeRequest, signal: AbortSignal): AsyncIterable<Uint8Array>;
 }

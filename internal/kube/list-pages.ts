@@ -16,7 +16,7 @@ const PAGE_TIMEOUT_MS = 30_000;
 /**
  * All objects of the collection at one point in time, read page by page; only their projections are kept. The request
  * has no resourceVersion, so the result is never older than an earlier one.
- * @throws as `KubeApi.call`; `gone` if reading took longer than the server keeps the point in time
+ * @throws as `KubeApi.call`; `gone` if reading takes longer than the server keeps that version of the collection
  */
 export async function listPages<T>(
   api: KubeApi,

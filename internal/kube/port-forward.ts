@@ -14,7 +14,7 @@ export interface ForwardedPort {
 const PROTOCOL = "v4.channel.k8s.io";
 const DATA = 0;
 const ERROR = 1;
-/** The longest kubelet error that is kept. */
+/** Kubelet errors are cut to this many bytes. */
 const MAX_COMPLAINT = 512;
 
 /**

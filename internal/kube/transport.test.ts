@@ -63,7 +63,7 @@ describe("the transport to the Kubernetes API", () => {
     return made;
   }
 
-  /** Answers one after the other, the last one repeatedly. */
+  /** Answers each request with the next of these handlers; the last one answers all others. */
   function answers(...all: readonly Handler[]): void {
     let next = 0;
     handler = (request, response) => all[Math.min(next++, all.length - 1)]?.(request, response);
@@ -104,7 +104,7 @@ describe("the transport to the Kubernetes API", () => {
   });
 
   it.for(["", "{}", "[]", "null", '"Pod"', '{"kind":', "<html>Bad gateway</html>", '{"kind":7}'])(
-    "does not accept %j as an answer, whatever sent it",
+    "does not accept %j as an answer to a read or a write",
     async (body) => {
       answers((_, response) => response.end(body));
       for (const method of ["GET", "PUT"] as const) {
@@ -118,7 +118,7 @@ describe("the transport to the Kubernetes API", () => {
     },
   );
 
-  it("sends a body as JSON of the content type in the request, and its query", async () => {
+  it("sends the query, and the body as JSON with the given content type", async () => {
     let received = "";
     handler = async (request, response) => {
       for await (const chunk of request) received += chunk;
@@ -185,7 +185,7 @@ describe("the transport to the Kubernetes API", () => {
     ]);
   });
 
-  it.each([429, 503])("waits as long as Retry-After says after %i, also for writes", async (code) => {
+  it.each([429, 503])("after %i, waits as long as Retry-After says and repeats even a write", async (code) => {
     answers(status(code, {}, { "retry-after": "3" }), status(201, { kind: "Pod" }));
     const clock = new FakeClock();
     const api = transport(clock);
@@ -206,7 +206,7 @@ describe("the transport to the Kubernetes API", () => {
     expect(requests).toHaveLength(1);
   });
 
-  it("does not repeat a call that failed without an answer from the server", async () => {
+  it("does not repeat a call that fails with 500 and no Retry-After", async () => {
     handler = status(500);
     await expect(transport().call(get, never)).rejects.toMatchObject({ fault: "server" });
     expect(requests).toHaveLength(1);
@@ -235,7 +235,7 @@ describe("the transport to the Kubernetes API", () => {
     expect(seen).toEqual([{ a: 1 }, { a: 1 }, { a: 2 }]);
   });
 
-  it("ends a call at its deadline, also if the answer stops half-way", async () => {
+  it("ends a call at its deadline, even if the answer stops halfway", async () => {
     const clock = new FakeClock();
     const api = transport(clock);
     handler = (_, response) => response.write('{"half":');
@@ -257,7 +257,7 @@ describe("the transport to the Kubernetes API", () => {
     expect(requests).toHaveLength(1);
   });
 
-  it("checks again when it is sent, after it has waited for a connection", async () => {
+  it("checks again when the request is sent after waiting for a connection", async () => {
     const held: ServerResponse[] = [];
     handler = (_, response) => held.push(response);
     const api = transport();
@@ -327,7 +327,7 @@ describe("the transport to the Kubernetes API", () => {
     await expect(silent).rejects.toMatchObject({ kind: "deadline" });
   });
 
-  it("ends everything when it ends", async () => {
+  it("ends calls in progress and refuses new ones when it ends", async () => {
     handler = () => {};
     const api = transport();
     const call = api.call(get, never);

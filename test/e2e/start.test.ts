@@ -41,7 +41,7 @@ async function nothingIsLeft(): Promise<void> {
   if (left.includes("gt-sidecars")) expect(await readdir(join(dir, "gt-sidecars"))).toEqual([]);
 }
 
-it("--once peeks, nudges, peeks, prints the status, and leaves nothing running, also when two run at once", async () => {
+it("--once peeks, nudges, peeks, prints the status, and leaves nothing running, even when two run at the same time", async () => {
   const start = () => run(process.execPath, [...launch, "--once"], { env });
   const [{ stdout }, other] = await Promise.all([start(), start()]);
   expect(other.stdout).toMatch(/all as expected\n$/);
@@ -104,28 +104,31 @@ it("in a terminal it shows the agent live with its receipts, and restores the te
 
 it.each([
   ["npm start", [], "Type a message"],
-  ["npm start -- --bridge", ["--bridge"], "BridgeService/StreamEvents"], // its last words: nothing is written later
-])("%s ends in a terminal that vanishes without a signal to it, and leaves nothing", async (_, flags, seen) => {
-  const options = { cols: 100, rows: 40, cwd: root, env: { ...env, TERM: "xterm-256color" } };
-  // In a session of its own it gets no signal when the terminal ends.
-  const terminal = spawnPty("setsid", ["-w", process.execPath, ...launch, ...flags], options);
-  let output = "";
-  terminal.onData((text) => {
-    output += text;
-  });
-  const exited = new Promise<void>((resolve) => terminal.onExit(() => resolve()));
-  await until(
-    () => output.includes(seen),
-    () => output.slice(-500),
-  );
-  // node-pty has this method, but not its types: it closes the terminal itself; `kill` only sends a signal.
-  (terminal as typeof terminal & { destroy(): void }).destroy();
-  await exited;
-  await until(async () => (await stillRunning()).length === 0);
-  await nothingIsLeft();
-});
+  ["npm start -- --bridge", ["--bridge"], "BridgeService/StreamEvents"], // the end of its output: it writes nothing later
+])(
+  "%s ends when its terminal vanishes without sending it a signal, and leaves nothing behind",
+  async (_, flags, seen) => {
+    const options = { cols: 100, rows: 40, cwd: root, env: { ...env, TERM: "xterm-256color" } };
+    // In a session of its own it gets no signal when the terminal ends.
+    const terminal = spawnPty("setsid", ["-w", process.execPath, ...launch, ...flags], options);
+    let output = "";
+    terminal.onData((text) => {
+      output += text;
+    });
+    const exited = new Promise<void>((resolve) => terminal.onExit(() => resolve()));
+    await until(
+      () => output.includes(seen),
+      () => output.slice(-500),
+    );
+    // The types of node-pty omit this method. It closes the terminal; `kill` only sends a signal.
+    (terminal as typeof terminal & { destroy(): void }).destroy();
+    await exited;
+    await until(async () => (await stillRunning()).length === 0);
+    await nothingIsLeft();
+  },
+);
 
-it("ends when its output cannot be written or has lost its reader, and leaves nothing", async () => {
+it("ends when its output cannot be written or is no longer read, and leaves nothing behind", async () => {
   await using full = await open("/dev/full", "w");
   const unread = spawn(process.execPath, launch, { env, stdio: ["ignore", "pipe", "ignore"] });
   const unwritten = spawn(process.execPath, launch, { env, stdio: ["ignore", full.fd, "ignore"] });
@@ -168,7 +171,7 @@ it("exits with 4 if Claude Code is not installed, and says how to install it", a
 });
 
 it("shows the last screen of an agent that fails, and exits with its code", async () => {
-  // tmux may never read a program's output of its last moment: docs/protocols/events.md, "Events".
+  // tmux may miss what a program prints just before it ends: see docs/protocols/events.md, "Events".
   const agent = "#!/bin/sh\necho no network today\nsleep 0.5\nexit 3\n";
   await writeFile(join(dir, "claude"), agent, { mode: 0o755 });
   const path = [dir, env["PATH"] ?? ""].join(delimiter);
@@ -185,7 +188,7 @@ it("shows the last screen of an agent that fails, and exits with its code", asyn
 async function until(condition: () => boolean | Promise<boolean>, about = () => ""): Promise<void> {
   const deadline = performance.now() + 110_000;
   while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error(`it never happened ${about()}`);
+    if (performance.now() > deadline) throw new Error(`timed out ${about()}`);
     await systemClock.sleep(20);
   }
 }

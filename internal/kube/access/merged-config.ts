@@ -4,20 +4,20 @@ import { DomainError, errorText } from "../../base/errors.ts";
 import { asObjects, asText, type Json, objectOf } from "../../base/json-fields.ts";
 import { isMissing, readNamedInput } from "../../files/named-file.ts";
 
-/** Kubeconfig files merged as by kubectl: the first entry of each name wins. */
+/** Kubeconfig files, merged the way kubectl merges them: the first entry of each name wins. */
 export interface MergedConfig {
-  /** The files' paths for messages. */
+  /** The paths of the files, joined by colons, for use in messages. */
   readonly paths: string;
   readonly current: string;
   readonly contexts: ReadonlyMap<string, Json>;
   readonly clusters: ReadonlyMap<string, Json>;
   readonly users: ReadonlyMap<string, Json>;
-  /** The base of relative paths in an entry. */
+  /** Returns the folder of the file that defines the entry: the base of its relative paths. */
   folderOf(entry: Json): string;
 }
 
 /**
- * Reads those of the files that exist. Paths of certificates, keys and tokens are made absolute.
+ * Reads the files that exist. Paths of certificates, keys and tokens are made absolute.
  * @throws DomainError `precondition` if none exists; `invalid` for one that cannot be read
  */
 export async function readMergedConfig(paths: readonly string[]): Promise<MergedConfig> {
