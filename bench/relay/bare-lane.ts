@@ -4,7 +4,7 @@ import type { Coordinator } from "../../test/support/relay/relay-bed.ts";
 const [WORK, RESULTS, LANES] = ["BARE_WORK", "BARE_RESULTS", "BARE_LANES"];
 const NEXT_MS = 60_000;
 
-/** Creates streams with the settings of the relay's own. */
+/** Creates streams with the same settings as the relay's own. */
 export async function makeBareStreams({ js }: Coordinator): Promise<void> {
   const { streams } = await js.jetstreamManager();
   const storage = StorageType.File;
@@ -15,7 +15,7 @@ export async function makeBareStreams({ js }: Coordinator): Promise<void> {
   await streams.add({ ...unique, name: LANES, subjects: ["bare.lanes.*"] });
 }
 
-/** The JetStream calls of a lane's turns, without a relay and an agent. */
+/** The JetStream calls of a lane's turns, without a relay or an agent. */
 export class BareLane {
   readonly #js: Coordinator["js"];
   readonly #name: string;
@@ -40,7 +40,7 @@ export class BareLane {
   async turn(work: string, result: string): Promise<void> {
     await this.#js.publish(`bare.work.${this.#name}`, work);
     const item = await this.#consumer.next({ expires: NEXT_MS });
-    if (item === null) throw new Error("the work did not come");
+    if (item === null) throw new Error("the work did not arrive");
     await this.#record({ t: "prompted", work_seq: item.seq });
     await this.#record({ t: "answered", result });
     await this.#js.publish(`bare.results.${this.#name}`, result, { msgID: `${this.#name}-${this.#turns++}` });

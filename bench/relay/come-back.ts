@@ -4,7 +4,7 @@ import { type Measured, measured } from "../report/row.ts";
 import { median } from "../stats.ts";
 import { ANSWER, RelayBenchBed, work } from "./relay-bench-bed.ts";
 
-/** Measures how soon an agent that was cut off in its turn and reconnects gets the same request. */
+/** Measures how soon an agent that was cut off during a turn and reconnects gets the same request. */
 export async function measureComeBack(
   { quick, say, signal }: BenchContext,
   nats: string,
@@ -33,10 +33,10 @@ export async function measureComeBack(
   }
   agent[Symbol.dispose]();
   return (["same", "other"] as const).flatMap((which) => [
-    measured(`relay: back at the ${which} relay, its work is there again, p50`, median(times[which]), "ms", {
+    measured(`relay: reconnect to the ${which} relay and get the request again, p50`, median(times[which]), "ms", {
       atMost: 100,
     }),
-    measured(`relay: back at the ${which} relay, its work is there again, max`, Math.max(...times[which]), "ms", {
+    measured(`relay: reconnect to the ${which} relay and get the request again, max`, Math.max(...times[which]), "ms", {
       atMost: 500,
     }),
   ]);

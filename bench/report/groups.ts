@@ -95,7 +95,7 @@ export const GROUPS: readonly Group[] = [
     files: ["relay"],
     about:
       "Work on NATS in, results out, by agents that answer at once. Baseline: the JetStream calls of the same turns, without relay and agents. `npm run bench -- --only relay`.",
-    rows: [/one turn, p50/, /100 lanes/, /back at .*max$/, /memory for each/, /live memory/],
+    rows: [/one turn, p50/, /100 lanes/, /reconnect to .*max$/, /memory for each/, /live memory/],
   },
   {
     title: "The controller and the API server",

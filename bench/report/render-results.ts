@@ -3,11 +3,12 @@ import { PLOTS } from "./plots.ts";
 import type { AllResults, Measured, Results, Table } from "./row.ts";
 import { cellsOf } from "./run-report.ts";
 
-const INTRO = `What a reader would ask for; every figure is in [results/](results), one file for each measurement. Read the ratios: the machine's own speed is
-in every absolute figure, and a busy machine shows in the p99 first. Value and baseline of a row took turns in one run, by the same client, under
-the same settings; ratio = value / baseline. An aim that was missed is always listed. This page is made from the files by each run with \`--write\`.
+const INTRO = `This page lists the figures of most interest; [results/](results) has all of them, one file for each measurement. Compare the ratios: absolute
+figures depend on the speed of the machine, and load on the machine affects the p99 first. The same client measured the value and the baseline of
+a row alternately, in one run, with the same settings; ratio = value / baseline. Missed aims are always listed. Each run with \`--write\` regenerates
+this page from the files.
 
-Not measured: networks other than loopback, other machines, tmux versions other than the one named, memory after days.`;
+Not measured: networks other than loopback, other machines, tmux versions other than the one named, memory use over days.`;
 
 /** The complete text of bench/RESULTS.md. */
 export function renderResults(all: AllResults): string {

@@ -1,4 +1,4 @@
-/** The CPU time of this process for each of `count` calls, µs. */
+/** The mean CPU time of this process per call of `work`, µs. */
 export function cpuUs(count: number, work: (i: number) => void): number {
   const before = process.cpuUsage();
   for (let i = 0; i < count; i++) work(i);
