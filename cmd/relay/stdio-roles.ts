@@ -68,7 +68,7 @@ function openLink(deps: StdioRolesDeps, host: RoleHost, lane: LaneName, names: N
   };
   const onStarted = () => {
     metrics.connections.inc(labels);
-    logger.info({ action: "agent_connected", ...who, dialect: "acp" }, "an agent is started");
+    logger.info({ action: "agent_connected", ...who, dialect: "acp" }, "an agent has started");
     events.publish(lane.sessionId, "agent.connected", { ...place, dialect: "acp" });
   };
   const onEnded = ({ code, why }: ChannelEnd, livedMs: number) => {

@@ -4,7 +4,7 @@ import { DomainError } from "../base/errors.ts";
 import type { FileOps } from "./file-ops.ts";
 import { refuseLink } from "./refuse-link.ts";
 
-/** One file of a set. `mode` is its permission bits, whatever the umask. */
+/** One file of a set. `mode` holds its permission bits, regardless of the umask. */
 export interface NewFile {
   readonly name: string;
   readonly content: string;
@@ -13,7 +13,7 @@ export interface NewFile {
   readonly owner?: { readonly uid: number; readonly gid: number };
 }
 
-/** How the files of a set come into place: only as new files, or also over existing ones. */
+/** `create` adds only new files; `replace` also replaces existing ones. */
 export type Placing = "create" | "replace";
 
 const PREFIX = ".bridge-ca-";
@@ -31,12 +31,12 @@ interface Part {
 }
 
 /**
- * Writes files of one folder that belong together; the folder must be locked. Each file is complete before it is in its
- * place, and they come into place in the given order. A process that is killed between two of them leaves a part of the
- * set; `recoverFileSets`, which runs first here, then removes a set that was being created and completes one that was
- * being replaced.
- * @throws DomainError `already-exists` when `placing` is `create` and one of them is there, `invalid` when one that is
- * to be replaced is a link: then none is written
+ * Writes files of one folder that belong together; the folder must be locked. Each file is complete before it appears
+ * under its name, and the files appear in the given order. If a process is killed between two files, a part of the set
+ * remains. The next call runs `recoverFileSets` first, which removes a set that was being created and completes one
+ * that was being replaced.
+ * @throws DomainError `already-exists` if `placing` is `create` and one of the files exists; `invalid` if a file to be
+ * replaced is a link. Either way, none is written
  */
 export function writeFileSet(ops: FileOps, folder: string, files: readonly NewFile[], placing: Placing): void {
   recoverFileSets(ops, folder);
@@ -82,8 +82,8 @@ function writePart(ops: FileOps, part: Part, { content, mode, owner }: NewFile):
 }
 
 /**
- * Links the files, the last one last: it completes the set. The parts are removed from the first on, so the last part
- * proves that the set is complete.
+ * Links the files in order, so a set whose last file is linked is complete. Then removes the parts in order: the last
+ * part, which proves this, goes last.
  */
 function createAll(ops: FileOps, folder: string, parts: readonly Part[]): void {
   for (const part of parts) {
@@ -124,12 +124,15 @@ function isLinked(ops: FileOps, folder: string, part: Part): boolean {
   return inode !== undefined && inode === ops.inodeOf(join(folder, part.name));
 }
 
-/** Undoes a set after a failure that was not a kill, as far as the system allows; only its first error is reported. */
+/**
+ * Undoes or completes a set after an error, as far as the system allows. Drops its own errors: the caller reports the
+ * first one.
+ */
 function undo(ops: FileOps, folder: string): void {
   try {
     recoverFileSets(ops, folder);
   } catch {
-    // The next run in this folder does it.
+    // The next `recoverFileSets` in this folder tries again.
   }
 }
 

@@ -2,7 +2,7 @@ import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } f
 import { open } from "node:fs/promises";
 import { DomainError } from "../base/errors.ts";
 
-/** A revocation list of 100,000 entries has 5 MiB. */
+/** A revocation list of 100,000 entries takes 5 MiB. */
 export const MAX_BYTES = 16 * 1024 * 1024;
 /** A FIFO without a writer is opened at once and then refused; a blocking open would hold a thread indefinitely. */
 const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK;

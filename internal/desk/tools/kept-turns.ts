@@ -12,7 +12,7 @@ interface KeptJournal<R> {
 interface KeptTurn<R> {
   readonly records: R[];
   bytes: number;
-  /** The number of turns that had ended before. */
+  /** The number of turns that ended before this one. */
   order: number;
 }
 
@@ -22,9 +22,9 @@ interface EndedTurns<R> {
   bytes: number;
 }
 
-/** The most ended turns that are kept, of each kind. */
+/** The maximum number of ended turns of each kind that are kept. */
 const MAX_TURNS = 500;
-/** The most bytes of their records, as lines. */
+/** The maximum size of the ended turns of each kind, as lines of the journal, in bytes. */
 const MAX_BYTES = 24 * 1024 * 1024;
 /** A larger journal is replaced by one with the kept records. */
 const REWRITE_BYTES = 64 * 1024 * 1024;
@@ -45,7 +45,7 @@ export class KeptTurns<R extends TurnRecord> {
   #openBytes = 0;
   #shortenedBytes = 0;
 
-  /** @param isFirstKind the kind of a turn, by its first record */
+  /** @param isFirstKind reports, from a turn's first record, whether the turn is of the first kind */
   constructor(isFirstKind: (first: R) => boolean = () => true) {
     this.#isFirstKind = isFirstKind;
   }
@@ -68,7 +68,7 @@ export class KeptTurns<R extends TurnRecord> {
     return (this.#open.get(turn) ?? first.turns.get(turn) ?? second.turns.get(turn))?.records;
   }
 
-  /** Turns without an end. */
+  /** The turns that have not ended, oldest first. */
   get open(): readonly string[] {
     return [...this.#open.keys()];
   }
@@ -80,7 +80,7 @@ export class KeptTurns<R extends TurnRecord> {
 
   /**
    * Replaces a journal that is too long by one with the kept records. If that is still too long, or cannot be written,
-   * the journal stays as it is and is tried again after it has grown by half; nothing recorded is lost.
+   * the next attempt follows after the journal has grown by half; nothing recorded is lost.
    */
   shorten(journal: KeptJournal<R>): void {
     if (journal.bytes <= Math.max(REWRITE_BYTES, this.#shortenedBytes * 1.5)) return;

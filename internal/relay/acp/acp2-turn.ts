@@ -33,7 +33,7 @@ export interface Acp2Turn {
   readonly maxBytes: number;
 }
 
-/** The turn before its first event. `maxBytes`: the longest text. */
+/** The turn before its first event. `maxBytes` limits the total length of the agent's messages. */
 export function beginAcp2Turn(wasBusy: boolean, maxBytes: number): Acp2Turn {
   const nothing = { isAccepted: false, isShown: false, early: undefined, end: undefined, bytes: 0 };
   return { ...nothing, wasBusy, isBusy: wasBusy, messages: new Map(), maxBytes };
@@ -57,7 +57,7 @@ export function afterUpdate(turn: Acp2Turn, update: JsonObject): Acp2Turn {
   return withText({ ...turn, isShown: turn.isShown || isOutput }, kind, update);
 }
 
-/** True for the state of a session that is working, or waits for permission. Undefined: the update is no state. */
+/** True for the state of a session that is working, or waits for permission. Undefined: the update reports no state. */
 export function isBusyIn(update: JsonObject): boolean | undefined {
   return member(update, "sessionUpdate") === "state_update" ? member(update, "state") !== "idle" : undefined;
 }

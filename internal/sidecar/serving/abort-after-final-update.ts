@@ -1,9 +1,12 @@
 import type { Clock } from "../../base/clock.ts";
 
-/** The streams' last updates are sent within this time, on a busy machine too; a stream ends with its last update. */
+/** Streams send their last update within this time, even on a busy machine; a stream ends with its last update. */
 const FINAL_UPDATE_MS = 1000;
 
-/** Aborts with `signal`, or a moment later if a stream has still to report its end. */
+/**
+ * Returns a signal that aborts with `signal` or, if the agent has ended, a moment later, so that the stream can report
+ * the end.
+ */
 export function abortAfterFinalUpdate(clock: Clock, signal: AbortSignal, ended: () => string | undefined): AbortSignal {
   const late = new AbortController();
   const onAbort = async () => {
