@@ -31,7 +31,7 @@ async function folder(context: TestContext): Promise<string> {
   return dir;
 }
 
-/** A server with an agent that named its conversation some minutes ago, and a thread of the agent. */
+/** A server, an agent that reported its conversation five minutes ago, and a thread with that agent. */
 class Town implements AsyncDisposable {
   readonly server: ThreadsServer;
   readonly threadId: string;
@@ -47,7 +47,7 @@ class Town implements AsyncDisposable {
     const url = database.url();
     expect(await runProgramOf("threads", ["migrate", "--database-url", url])).toMatchObject({ code: 0 });
     const keys = stack.use(await ThreadsServer.start("--database-url", url, "--runtime", "none"));
-    // The address of the database is in the environment, which agents do not get.
+    // The server reads the database's address from its environment; its agents must not inherit it.
     const server = stack.use(await keys.beside({ ...env, GT_THREADS_DATABASE_URL: url, PGAPPNAME: "threads" }, []));
     using person = server.client("tester", "operator");
     using coder = server.client(AGENT);
@@ -71,7 +71,7 @@ class Town implements AsyncDisposable {
     return asObjects(messages).map((one) => one["text"]);
   }
 
-  /** Its newest wake. */
+  /** The agent's newest wake. */
   async wake(): Promise<Json> {
     const { wakes } = await this.call("list_wakes", { agent_id: AGENT });
     return asObjects(wakes)[0] ?? {};
@@ -87,7 +87,7 @@ class Town implements AsyncDisposable {
   }
 }
 
-it("FR-10: a Codex conversation that nothing has open goes on by codex exec resume, and answers in its thread", {
+it("FR-10: codex exec resume continues a Codex conversation that no program has open, and it answers in its thread", {
   timeout: 900_000,
 }, async (context) => {
   await requireComponent(context, "codex");
@@ -123,7 +123,7 @@ it("FR-10: a Codex conversation that nothing has open goes on by codex exec resu
   const looks = async (count: number) => {
     const seen = new Set<unknown>();
     await eventually(
-      "the wake is looked at again",
+      "the server defers the wake again",
       async () => seen.add((await town.wake())["due_at"]).size > count,
       TURN_MS,
     );
@@ -141,13 +141,13 @@ it("FR-10: a Codex conversation that nothing has open goes on by codex exec resu
   expect(given).toContain(`GT_THREADS=${town.server.url}\n`);
   expect(given).not.toMatch(/^(?:GT_THREADS_DATABASE_URL|GT_THREADS_STATE_DIR|PG\w+)=|postgres:/m);
   expect(readdirSync(join(town.server.stateDir, "turns"))).toEqual([]);
-  // Its program has ended, so that the next message need not wait.
+  // Codex has ended, so the next message does not wait for it.
   await town.post("paint it red");
   await isAnswered("paint it red");
   for (const text of ["paint it", "remember the shed"]) expect(town.server.log).not.toContain(text);
 });
 
-it("F4: a turn whose server is killed ends, is UNKNOWN, and is not run again", {
+it("F4: when a server is killed, its turn ends, is reported as UNKNOWN, and does not run again", {
   timeout: 900_000,
 }, async (context) => {
   const dir = await folder(context);
@@ -170,11 +170,11 @@ it("F4: a turn whose server is killed ends, is UNKNOWN, and is not run again", {
   expect(tokens()).toHaveLength(1);
   await town.server.begin();
   expect(tokens()).toEqual([]);
-  await town.untilWake("the wake is without proof", { state: "UNKNOWN", outcome: "unknown" });
+  await town.untilWake("the wake has no proof", { state: "UNKNOWN", outcome: "unknown" });
   expect((await readFile(join(dir, "p"), "utf8")).trim().split("\n")).toHaveLength(1);
 });
 
-/** A sidecar of the agent, which has ended; the sidecar still serves. */
+/** A sidecar that still serves after its agent has ended. */
 async function endedAgent({ env }: ThreadsServer, dir: string): Promise<AsyncDisposable> {
   const flags = ["--agent", "generic", "--address", AGENT, "--project", "default", "--listen", "127.0.0.1:0"];
   const child: ChildProcess = spawn(

@@ -80,7 +80,7 @@ const TOKEN_FLAGS = {
     help: "send a token with each call, signed with this Ed25519 key (GT_TOKEN: this token)",
     complete: "file",
   },
-  "jwt-issuer": { type: "string", value: "NAME", help: "whose key that is" },
+  "jwt-issuer": { type: "string", value: "NAME", help: "the issuer of tokens" },
   "jwt-audience": { type: "string", value: "NAME", help: "the audience of tokens (a sidecar: gt-sidecar; bridge)" },
   project: { type: "string", value: "NAME", help: "the agent's project" },
   ...USED_PROFILE_FLAG,

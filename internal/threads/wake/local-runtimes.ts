@@ -12,13 +12,16 @@ import { BackendRuntime } from "./backend-runtime.ts";
 const UNIX = "unix:";
 const RECONNECT_MS = 10_000;
 
-/** Finds agents by the sidecars of this machine. An agent's id is its address, its workspace the sidecar's project. */
+/**
+ * Finds agents through the sidecars on this machine. An agent's id is its address; its workspace is its sidecar's
+ * project.
+ */
 export class LocalRuntimes implements Runtimes {
   readonly #clock: Clock;
   readonly #folder: string;
   readonly runner?: TurnRunner;
 
-  /** `folder`: the one in which sidecars announce themselves. */
+  /** `folder` is where sidecars announce themselves. */
   constructor(clock: Clock, folder: string, runner?: TurnRunner) {
     this.#clock = clock;
     this.#folder = folder;
@@ -39,8 +42,9 @@ export class LocalRuntimes implements Runtimes {
         const isSame =
           status.agent === agent && status.projectId === workspace && status.sessionId === sidecar.sessionId;
         if (isSame && status.alive) return new BackendRuntime("sidecar", sidecar, backend);
-        // A sidecar restarts its own agent.
-        if (isSame) failure = new DomainError("unavailable", `the agent of the sidecar of ${agent} does not run`);
+        // The agent is unreachable, not absent: its sidecar may restart it.
+        if (isSame)
+          failure = new DomainError("unavailable", `the sidecar of ${agent} is running, but its agent is not`);
       } catch (err) {
         if (!(err instanceof DomainError) || signal.aborted) throw err;
         failure = err;
