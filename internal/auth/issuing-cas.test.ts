@@ -17,7 +17,7 @@ const counts = (rule: IssuerRule, more: Partial<Parameters<typeof countsOver>[1]
   countsOver(rule, { certificate: ofShop, issuer: cross, cas, isOwn: false, ...more });
 
 describe("the tokens of an issuer", () => {
-  it("are accepted over certificates of the CA with the issuer's name, and of no other", () => {
+  it("are accepted with certificates of the CA that has the issuer's name, and of no other CA", () => {
     expect(counts({ issuer: "shop" })).toBe(true);
     expect(counts({ issuer: "other" })).toBe(false);
     expect(counts({ issuer: "SHOP" })).toBe(false);
@@ -28,18 +28,18 @@ describe("the tokens of an issuer", () => {
     expect(counts({ issuer: "shop" }, { cas: [...cas, renewed] })).toBe(true);
   });
 
-  it("are accepted over each certificate of the CA that the configuration names by fingerprint", () => {
+  it("are accepted with certificates of a CA that the configuration names by the fingerprint of any of its own", () => {
     expect(counts({ issuer: "x", cas: [fingerprintOf(cross)] })).toBe(true);
     expect(counts({ issuer: "x", cas: [fingerprintOf(renewed)] }, { cas: [...cas, renewed] })).toBe(true);
     expect(counts({ issuer: "shop", cas: [fingerprintOf(read(own.pem))] })).toBe(false);
   });
 
-  it("are accepted over the CA that the configuration names by file, even if we trust it by a cross-signature", () => {
+  it("are accepted with certificates of a CA that the configuration names by file, even if we trust it by a cross-signature", () => {
     expect(counts({ issuer: "x", cas: [read(shop.pem)] })).toBe(true);
     expect(counts({ issuer: "x", cas: [read(twin.pem)] })).toBe(false);
   });
 
-  it("are accepted over our own CA for a client with the issuer's name", () => {
+  it("are accepted with a certificate that our own CA issued to a client with the issuer's name", () => {
     const named = (uri: string) => read(own.issue({ uris: [uri], cn: "shop" }).cert);
     const facts = (certificate: X509Certificate, isOwn = true) => ({
       certificate,

@@ -48,7 +48,7 @@ describe("drawing", () => {
   });
 });
 
-describe("circles", () => {
+describe("cycles", () => {
   const pair = (from: string, to: string) => ({ from: `${from}.ts`, to: `${to}.ts` });
 
   it("are found between folders, though no two files import each other", () => {

@@ -23,7 +23,7 @@ function styleAt({ terminal, rows }: PersonTerminal, text: string) {
   return { fg: cell?.getFgColor(), bold: cell?.isBold() !== 0, inverse: cell?.isInverse() !== 0 };
 }
 
-it("drives vim: editing, its keys, mouse, paste, a resize, and the alternate screen comes and goes", async (context) => {
+it("drives vim: editing, keys, mouse, paste, resizing, and entering and leaving the alternate screen", async (context) => {
   const vim = await requireComponent(context, "vim");
   await using sidecar = await running("sh");
   await writeFile(join(sidecar.dir, "text"), NUMBERED);
@@ -31,7 +31,7 @@ it("drives vim: editing, its keys, mouse, paste, a resize, and the alternate scr
   person.type(`TERM=tmux-256color ${vim} -u NONE -N -i NONE --cmd 'set mouse=a ttymouse=sgr ruler' text\r`);
   await person.sees("line 29 ");
   await until("the mouse", 30_000, () => (terminalState(person).mouse === "none" ? undefined : true));
-  person.type("\x1b[<0;7;5M\x1b[<0;7;5m"); // a click into the fifth line
+  person.type("\x1b[<0;7;5M\x1b[<0;7;5m"); // a click in the fifth line
   await person.sees(/5,7\b/);
   person.type("\x1b[F"); // End, as xterm writes it
   await person.sees(/5,\d+-1\d/);
@@ -47,14 +47,14 @@ it("drives vim: editing, its keys, mouse, paste, a resize, and the alternate scr
     return text.split("\n")[5] === "pasted 漢字" ? true : undefined;
   });
   await person.sees(() => terminalState(person).mouse === "none");
-  await person.sees(/^[$#]$/m); // what is typed before the prompt is still vim's, which drops it
+  await person.sees(/^[$#]$/m); // vim drops what is typed before the shell's prompt appears
   person.type("echo back in the shell\r");
   await person.sees(/^back in the shell/m);
   person.type("\x1d");
   expect(await afterwards(person, sidecar.dir)).toEqual({ code: 0, ...SANE });
 });
 
-it("drives less: pages, searches with marks, and shows the same after another attaches", async (context) => {
+it("drives less: paging, highlighted matches, and the same screen for another person who attaches", async (context) => {
   const less = await requireComponent(context, "less");
   await using sidecar = await running("sh");
   await writeFile(join(sidecar.dir, "text"), NUMBERED);
@@ -68,14 +68,14 @@ it("drives less: pages, searches with marks, and shows the same after another at
   expect(styleAt(person, "line 77 ").inverse).toBe(true);
   await using other = await attached(sidecar, { flags: "--read-only", cols: 100, rows: 30 });
   await other.sees(() => other.rows()[0]?.includes("line 77 ") === true);
-  // The notice about the person who came disappears after a moment.
+  // The notice that another person attached disappears after a moment.
   await person.sees(() => isDeepStrictEqual(other.rows().slice(0, 28), person.rows().slice(0, 28)));
   person.type("q");
   person.type("exit\r");
   expect(await afterwards(person, sidecar.dir)).toEqual({ code: 0, ...SANE });
 });
 
-it("shows the part around the cursor of a window that is larger than the terminal, and an edge round a smaller one", async () => {
+it("shows the part around the cursor if the window is larger than the terminal, and a border if it is smaller", async () => {
   await using sidecar = await running(
     "sh",
     "-c",

@@ -85,7 +85,7 @@ describe("the chart's relay", () => {
     });
   });
 
-  it("has a monitor that finds its metrics' Service, and alerts", async (context) => {
+  it("has a monitor that finds the Service of its metrics, and alerts on metrics that exist", async (context) => {
     const monitoring = join(CHART, "ci", "monitoring-values.yaml");
     const tool = await bed.here(context);
     const all = manifestsOf(
@@ -111,7 +111,7 @@ describe("the chart's relay", () => {
     expect(used.filter(([, , labels = ""]) => !labels.startsWith(own))).toEqual([]);
   });
 
-  it("runs without rights, with a termination grace period longer than its drain", async (context) => {
+  it("runs without privileges, with a termination grace period longer than its drain", async (context) => {
     const manifests = await rendered(context, "least", LEAST);
     const pod = podOf(manifests);
     expect(pod).toMatchObject({ automountServiceAccountToken: false, securityContext: { runAsNonRoot: true } });
@@ -138,7 +138,7 @@ describe("the chart's relay", () => {
     expect(await kinds(1)).not.toContain("PodDisruptionBudget");
   });
 
-  it("is reachable only for the callers in its values, and reaches NATS and its bridges", async (context) => {
+  it("is reachable only by the callers in its values, and reaches NATS and its bridges", async (context) => {
     const all = manifestsOf(await (await bed.here(context)).template("gastown", "-f", VALUES));
     const policies = all.filter(({ kind }) => kind === "NetworkPolicy") as unknown as readonly Policy[];
     const labels = { "app.kubernetes.io/name": "gastown-relay", "app.kubernetes.io/instance": "gastown" };
@@ -156,13 +156,13 @@ describe("the chart's relay", () => {
   });
 
   it.for([
-    ["no server", { nats: { url: "" } }, /relay\.nats\.url: is missing/],
+    ["a missing server", { nats: { url: "" } }, /relay\.nats\.url: is missing/],
     ["a password in a URL", { nats: { url: "nats://u:p@nats:4222" } }, /url/],
     ["another protocol", { nats: { url: "http://nats:4222" } }, /url/],
     ["two copies of a stream", { nats: { url: "nats://n", replicas: 2 } }, /replicas/],
     ["an invalid name", { service: { names: ["10.0.0.256"] } }, /relay\.service\.names: "10\.0\.0\.256"/],
     [
-      "the first client's name for another issuer",
+      "another issuer with the first client's name",
       { tls: { secretName: "" }, auth: { issuers: [{ issuer: "admin", projects: ["a"], publicKey: PUBLIC_KEY }] } },
       /relay\.auth\.issuers: admin is listed twice/,
     ],
@@ -170,9 +170,9 @@ describe("the chart's relay", () => {
     ["a missing bridge", { roles: { coding: { link: "bridge", bridge: "x" } } }, /needs the bridge "x"/],
     ["a bridge without its Secret", { bridges: { town: { target: "a:1", issuer: "a", project: "b" } } }, /secretName/],
     ["a role's name with a dot", { roles: { "a.b": {} } }, /a\.b/],
-    ["a seed for a public nkey", { signing: { signers: { a: `S${"A".repeat(57)}` } } }, /signers/],
+    ["a seed in place of a public nkey", { signing: { signers: { a: `S${"A".repeat(57)}` } } }, /signers/],
     ["a request above its limit", { resources: { requests: { memory: "2Gi" } } }, /relay\.resources: requests\.memory/],
-  ] as const)("refuses %s by name", async ([name, relay, message], context) => {
+  ] as const)("refuses %s and names the key", async ([name, relay, message], context) => {
     await expect(rendered(context, name.replaceAll(" ", "-"), { ...LEAST, ...relay })).rejects.toThrow(message);
   });
 

@@ -230,7 +230,7 @@ describe("the chart's threads", () => {
       { resources: { requests: { memory: "2Gi" } } },
       /threads\.resources: requests\.memory/,
     ],
-  ] as const)("refuse %s by name", async ([name, threads, message], context) => {
+  ] as const)("refuse %s and name the key", async ([name, threads, message], context) => {
     await expect(rendered(context, name.replaceAll(" ", "-"), { ...LEAST, ...threads })).rejects.toThrow(message);
   });
 

@@ -322,7 +322,7 @@ describe("the chart", () => {
       /agents\.claude\.sidecarResources: requests\.memory/,
     ],
     ["its own request above its limit", { resources: { requests: { memory: "2Gi" } } }, /resources: requests\.memory/],
-  ] as const)("refuses %s by name", async ([, values, message], context) => {
+  ] as const)("refuses %s and names the key", async ([, values, message], context) => {
     const tool = await bed.here(context);
     const file = join(bed.dir, "wrong.json");
     await writeFile(file, JSON.stringify(values));

@@ -23,7 +23,7 @@ describe("read_file", () => {
     expect(figures.leakedByPath).toBeGreaterThan(0);
   });
 
-  it("opens no FIFO, socket or device, and leaves no descriptor", async () => {
+  it("opens no FIFO, socket or device, and leaves no descriptor open", async () => {
     const folder = mkdtempSync(join(tmpdir(), "desk-odd-"));
     const docs = join(folder, "docs");
     mkdirSync(docs);
@@ -33,7 +33,7 @@ describe("read_file", () => {
     const before = readdirSync("/proc/self/fd").length;
     const files = new AllowedFiles(docs, "/docs");
     const allowed = { patterns: [pathPattern("/docs/**")], maxBytes: 1000 };
-    // Opening the FIFO for reading would let its writer's open return.
+    // Opening a FIFO for reading would unblock a process that waits to open it for writing.
     for (const name of ["fifo", "socket"])
       expect(files.read(`/docs/${name}`, allowed)).toEqual({ ok: false, reason: "not allowed" });
     files[Symbol.dispose]();
@@ -43,9 +43,9 @@ describe("read_file", () => {
   });
 });
 
-describe("a kill of either half", () => {
+describe("after a kill of either half", () => {
   it(
-    "leaves each text crossed once or not at all, and reports which",
+    "no text has crossed twice, and each reported outcome is true",
     async () => {
       const figures = await killWhileCrossing(2, randomFrom(7));
       expect(figures.wrong).toEqual([]);

@@ -54,7 +54,7 @@ audit: { file: x }
     expect(stderr).toMatch(/wrong\.yaml:7: audit\.file: is not known here/);
   });
 
-  it("tokens or lists without certificates, and unusable files", async () => {
+  it("tokens or revocation lists without certificates, and unusable files", async () => {
     const keys = { jwt_public_keys: [{ issuer: "town", key_path: "none.pub" }] };
     const bare = await check(await file("bare.yaml", { auth: keys, tls: { crl_policy: "require" } }));
     expect(bare.code).toBe(2);
@@ -79,7 +79,7 @@ it("check warns if a certificate alone lets its holder act as any agent", async 
   expect(stderr).toContain("whoever has a certificate of ca.crt can be any agent of any session");
 });
 
-it("the relay serves any address with certificates, audits to its file, and in plaintext answers other hosts with 403", async () => {
+it("the relay serves any address with certificates and writes its audit log; in plaintext it answers other hosts with 403", async () => {
   await using nats = await NatsServer.start(await oldestNats());
   const audit = join(folder, "audit.log");
   const config = await file("audit.yaml", { audit: { path: "audit.log" } });

@@ -19,7 +19,7 @@ import { deliver } from "./delivery.ts";
 useDeliveryBed();
 
 describe("the agent's own report", () => {
-  it("is the first evidence, and is waited for briefly if it is known to come", async () => {
+  it("is the first evidence, and is awaited briefly if the agent is known to report", async () => {
     pane.hooks = true;
     pane.onEnter = () => {
       pane.take();
@@ -32,7 +32,7 @@ describe("the agent's own report", () => {
     expect(clock.monotonicMs()).toBe(55);
   });
 
-  it("is not waited for if it never came before", async () => {
+  it("is not awaited if the agent has never reported", async () => {
     await delivered();
     expect(clock.monotonicMs()).toBe(25);
   });
@@ -53,7 +53,7 @@ describe("the agent's own report", () => {
     expect(await delivered()).toMatchObject({ outcome: "stranded" });
   });
 
-  it("disproves the submit if it names the text with a person's keys in it", async () => {
+  it("disproves the submit if it contains the text and a person's keys after it", async () => {
     pane.onEnter = () => {
       pane.hook(`${TEXT}by hand`);
       pane.take();
@@ -61,7 +61,7 @@ describe("the agent's own report", () => {
     expect(await delivered()).toMatchObject({ outcome: "unknown", error: expect.stringContaining("something else") });
   });
 
-  it("is not needed if the screen repeats the text with a person's keys after it", async () => {
+  it("is not needed to disprove the submit if the screen repeats the text and a person's keys after it", async () => {
     pane.onEnter = () =>
       pane.show({ composer: { ...composerOf(""), top: 1, bottom: 1 } }, screenOf([`> ${TEXT}b`, "> "]));
     expect(await delivered()).toMatchObject({ outcome: "unknown", error: expect.stringContaining("something else") });
@@ -103,7 +103,7 @@ describe("the agent's own report", () => {
     expect(await delivered()).toMatchObject({ outcome: "submitted" });
   });
 
-  it("about a text of its own queue disproves nothing", async () => {
+  it("about a text from its own queue disproves nothing", async () => {
     pane.onEnter = () => {
       pane.hook("what it had kept");
       pane.take();
@@ -111,7 +111,7 @@ describe("the agent's own report", () => {
     expect(await delivered()).toMatchObject({ outcome: "submitted" });
   });
 
-  it("about a similar text of its own queue disproves nothing if that text was ours", async () => {
+  it("about a similar text from its own queue disproves nothing if that text was ours", async () => {
     pane.onEnter = () => {
       pane.hook(`${TEXT} 1`);
       pane.take();
@@ -129,7 +129,7 @@ describe("the agent's own report", () => {
     expect(await delivered("known", `${TEXT} 2`)).toMatchObject({ outcome: "unknown" });
   });
 
-  it("proves a submit that the screen does not show, once the agent had time to draw", async () => {
+  it("proves a submit that the screen does not show, once the agent has had time to draw", async () => {
     pane.onEnter = () => pane.hook(TEXT);
     const result = await delivered();
     expect(result).toMatchObject({ outcome: "submitted" });
@@ -166,8 +166,8 @@ describe("the agent's own report", () => {
 
   it.each([
     ["decides the outcome", true, "submitted"],
-    ["leaves the outcome unknown if it is missing", false, "unknown"],
-  ])("after a dialog that a slow agent opens more than a second after the Enter %s", async (_, tells, outcome) => {
+    ["is missing and leaves the outcome unknown", false, "unknown"],
+  ])("%s when a slow agent opens a dialog more than a second after Enter", async (_, tells, outcome) => {
     pane.onEnter = () => {
       pane.cursorMoved = true;
       pane.after(1100, () => {
@@ -209,7 +209,7 @@ describe("an unknown program", () => {
     [4095, "submitted"],
     [4096, "unknown"],
   ])(
-    "counts as having taken a line of %i bytes: %s, because a terminal may cut longer ones",
+    "takes a line of %i bytes with the outcome %s, because a terminal may cut lines of more than 4095 bytes",
     async (bytes, outcome) => {
       const line = `${"x".repeat(bytes - 20)} and this is its end`;
       pane.onPaste = () => pane.show({}, screenOf(["xxxxxxxxxx and this is its end"]));
@@ -254,7 +254,7 @@ describe("an attempt whose end was not observed", () => {
 
   it.each([
     ["the composer is empty", () => {}],
-    ["it contains a person's words, too", () => pane.compose(`${TEXT} and`)],
+    ["the composer also contains a person's words", () => pane.compose(`${TEXT} and`)],
     ["the composer is covered", () => pane.show({ dialog: DIALOG })],
   ])("is unknown and left alone if %s", async (_, prepare) => {
     prepare();

@@ -10,7 +10,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(dir, { recursive: true }));
 
-it("replaces a file that is private to its owner, and creates its folder", () => {
+it("replaces the file with one that only its owner can access, and creates its folder", () => {
   const path = join(dir, "new", "record");
   replaceStateFile(path, "one");
   replaceStateFile(path, "two");
@@ -19,7 +19,7 @@ it("replaces a file that is private to its owner, and creates its folder", () =>
   expect(readdirSync(join(dir, "new"))).toEqual(["record"]);
 });
 
-it("reports the system's message without the path if it cannot", () => {
+it("reports the system's reason without the path if the file cannot be written", () => {
   writeFileSync(join(dir, "file"), "");
   mkdirSync(join(dir, "taken"));
   const fails = (path: string, reason: string) =>

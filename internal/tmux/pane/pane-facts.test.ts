@@ -24,7 +24,7 @@ describe("parseFacts", () => {
     });
   });
 
-  it("reads switches that are on", () => {
+  it("reads flags that are set", () => {
     expect(facts("0,,,1,1,1,1,1,0,0,0,", "", "")).toMatchObject({
       alternate: true,
       piped: true,
@@ -53,7 +53,7 @@ describe("parseFacts", () => {
     ["a width that is not a number", "0,,,0,1,0,abc,24,0,0,0,"],
     ["no width", "0,,,0,1,0,,24,0,0,0,"],
     ["a width of 0", "0,,,0,1,0,0,24,0,0,0,"],
-    ["a height of more than tmux has", "0,,,0,1,0,80,99999,0,0,0,"],
+    ["a height above tmux's limit", "0,,,0,1,0,80,99999,0,0,0,"],
     ["a height below 0", "0,,,0,1,0,80,-7,0,0,0,"],
     ["a fraction of a column", "0,,,0,1,0,80.5,24,0,0,0,"],
     ["an infinite history", "0,,,0,1,0,80,24,1e308,0,0,"],
@@ -90,7 +90,7 @@ it("treats a mode that is not a number as unset", () => {
 describe("lastTyped", () => {
   const PERSON = "0,0,%3,1700000005";
 
-  it("is the latest key of the writing terminals on the pane, at the end of its second", () => {
+  it("is the time of the latest key from a terminal that can type into the pane, at the end of its second", () => {
     expect(lastTyped(["0,0,%3,1700000001", PERSON, "0,0,%3,1700000002"], "%3")).toBe(1_700_000_005_999);
   });
 

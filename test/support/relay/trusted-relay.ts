@@ -15,7 +15,7 @@ type Client = Pick<TlsMaterial, "cert" | "key">;
 
 /** A request to the relay. */
 export interface RelayRequest {
-  /** Default: the path of the tokens' agent. */
+  /** Default: the path of the agent that the tokens name. */
   readonly path?: string;
   /** Default: an upgrade. */
   readonly method?: "GET" | "POST";
@@ -42,8 +42,9 @@ export interface TrustedRelay extends AsyncDisposable {
   /** The CA of the relay and of its issuer `town`. `village` is another issuer. */
   readonly ca: TestCa;
   readonly village: TestCa;
-  /** The TLS files of `town`'s client, and `relay.yaml`. */
+  /** The TLS files of `town`'s client. */
   readonly client: TlsMaterial;
+  /** The folder of `relay.yaml`, the keys and the audit log. */
   readonly folder: string;
   readonly keyFile: string;
   readonly keys: { readonly town: KeyPair; readonly village: KeyPair };

@@ -5,10 +5,10 @@ const FIELD = new Float64Array(128 * 1024).fill(1.5);
 const ROUNDS = 16;
 
 /**
- * Measures, until it is disposed of, the longest time for which this thread computes without letting a timer run, that
- * is, for which other work of the process has to wait. Time in which other processes have the core does not count. The
- * processor time that a shared machine adds all the same (stolen cores, cold caches, accounting by ticks) is measured
- * by fixed work in the same thread and subtracted: without that, 2 ms of work were seen to count as 22.
+ * Measures, until it is disposed of, the longest time for which this thread computes without letting a timer run, so
+ * that its other work waits. Time during which other processes have the core does not count. A shared machine still
+ * adds processor time (stolen cores, cold caches, accounting by ticks); fixed work in the same thread measures it, and
+ * `ms` subtracts it. Without this, 2 ms of work have counted as 22.
  */
 export class LongestTurn implements Disposable {
   #ms = 0;
