@@ -27,7 +27,7 @@ describe("AttachInputParser", () => {
     expect(parser.isWaiting).toBe(false);
   });
 
-  it("takes a paste out of its brackets", () => {
+  it("strips the brackets from a paste", () => {
     expect(parsed("a\x1b[200~two\nlines\x1b[201~b")).toEqual(["keys a", "paste two\nlines", "keys b"]);
     expect(parsed("\x1b[200~\x1b[201~")).toEqual([]);
     expect(parsed("\x1b[200~nul\0\x1b[201~")).toEqual(["paste nul"]);
@@ -41,7 +41,7 @@ describe("AttachInputParser", () => {
     expect(joined(parser.push(Buffer.from("x")))).toEqual(["keys x"]);
   });
 
-  it("splits a paste that is too long between two characters", () => {
+  it("splits an overlong paste at a character boundary", () => {
     const text = "日".repeat(PASTE_MAX_BYTES / 2);
     const pieces = new AttachInputParser().push(Buffer.from(`\x1b[200~${text}\x1b[201~`));
     expect(pieces.map((piece) => (piece.type === "paste" ? piece.text : "keys")).join("")).toBe(text);
@@ -63,7 +63,7 @@ describe("AttachInputParser", () => {
         const data = Buffer.from(parts.join(""));
         const edges = [0, ...at.filter((cut) => cut < data.length).sort((a, b) => a - b), data.length];
         const chunks = edges.slice(1).map((edge, i) => data.subarray(edges[i], edge));
-        // A cut right after an ESC makes it a key of its own: that is what the person would have pressed.
+        // A cut right after an ESC makes it a key of its own, as if the person had pressed Escape.
         if (chunks.slice(0, -1).some((chunk) => chunk.at(-1) === 0x1b)) return;
         expect(parsed(...chunks)).toEqual(parsed(data));
       }),

@@ -7,7 +7,7 @@ import { People } from "./attach-people.ts";
 
 const ann: AttachHello = { cols: 40, rows: 10, readOnly: false, name: "ann" };
 
-/** An agent's terminal with the output that the test determines. */
+/** An agent's terminal whose output the test controls. */
 class Stage {
   readonly clock = new FakeClock();
   readonly output: OutputStream;
@@ -54,7 +54,7 @@ class Stage {
   }
 }
 
-/** A terminal whose person does nothing. */
+/** The input of a person who does nothing. */
 async function* silent(): AsyncGenerator<AttachInput> {
   await new Promise(() => {});
 }
@@ -89,7 +89,7 @@ function open(...args: Parameters<Stage["attach"]>): AsyncGenerator<AttachOutput
 
 async function next(outputs: AsyncGenerator<AttachOutput>): Promise<AttachOutput> {
   const { value, done } = await stage.clock.until(outputs.next());
-  if (done) throw new Error("it has ended");
+  if (done) throw new Error("the output has ended");
   return value;
 }
 
@@ -114,7 +114,7 @@ describe("the output for a person", () => {
     expect(await text(outputs)).toBe("raw \x1b[31mbytes");
   });
 
-  it("is redrawn after a change of the window's size, and again once the screen is known exactly", async () => {
+  it("redraws the screen after a resize, and again once the screen is known exactly", async () => {
     const outputs = open();
     await begun(outputs);
     await stage.print("text");
@@ -126,7 +126,7 @@ describe("the output for a person", () => {
     expect(await text(outputs)).toContain("exact");
   });
 
-  it("is redrawn once when the agent starts again", async () => {
+  it("redraws the screen once when the agent starts again", async () => {
     const outputs = open();
     await begun(outputs);
     await stage.print("old life");
@@ -192,7 +192,7 @@ describe("the input of a person", () => {
   it.each([
     { cols: 0, rows: 0 },
     { cols: 1000, rows: 24 },
-  ])("is refused with an invalid size: %j", async (size) => {
+  ])("is refused if it resizes to an invalid size: %j", async (size) => {
     const outputs = open(ann, doing({ type: "resize", ...size }));
     const all = (async () => {
       for await (const _ of outputs);

@@ -27,7 +27,7 @@ interface TypingPeople {
   readonly isTyping: boolean;
   /** When one of them typed last; undefined: never. */
   readonly inputAt: { readonly monotonicMs: number } | undefined;
-  /** Updates `inputAt`, if keys are looked for only now and then. */
+  /** Updates `inputAt`; absent if that is always up to date. */
   look?(): Promise<void>;
 }
 
@@ -50,15 +50,21 @@ type Drawing =
   | { readonly type: "drawn" }
   /** Not drawn, or not read. */
   | { readonly type: "undrawn"; readonly since: number }
-  /** Drawn a moment ago after a hang: it may still draw. */
+  /** Drawn a moment ago after a hang: the agent may still be drawing. */
   | { readonly type: "thawing"; readonly since: number };
 
-/** As many messages as an agent holds, and more. */
+/** How many typed texts are remembered: more than an agent holds. */
 const TYPED_KEEP = 100;
-/** How long a slow agent may still show a text that it has taken; longer if the composer is seen to hold that text. */
+/**
+ * How long a slow agent may still show a text that it has taken: OLD_DRAWING_MS, or SAME_DRAWING_MS if the composer
+ * shows that text.
+ */
 const OLD_DRAWING_MS = 1000;
 const SAME_DRAWING_MS = 5000;
-/** A text to remove must be stable for a moment; removal is abandoned after this many attempts. */
+/**
+ * Removal of a text waits until the output is quiet for CALM_MS, at most CALM_CAP_MS; it is abandoned after
+ * MOST_CLEARINGS attempts.
+ */
 const CALM_MS = 150;
 const CALM_CAP_MS = 1000;
 const MOST_CLEARINGS = 3;
@@ -68,7 +74,7 @@ const THAW_MOST_MS = 5000;
 
 /** Delivers texts to one agent, and determines what prevents a delivery. */
 export class AgentDeliveries implements Courier {
-  /** Only for a program whose prompt cannot be read. */
+  /** Our text that may still be in the prompt; defined only for a program whose prompt cannot be read. */
   readonly leftover: UnconfirmedText | undefined;
   readonly #deps: AgentDeliveriesDeps;
   #typed: readonly string[] = [];
@@ -76,7 +82,7 @@ export class AgentDeliveries implements Courier {
   #submittedAt = Number.NEGATIVE_INFINITY;
   #drawing: Drawing = { type: "drawn" };
   #clearings = 0;
-  /** In this life the agent was seen idle or working. */
+  /** The agent has been seen idle or working in this life. */
   #proven = false;
 
   /** `left`: texts that an earlier process may have left in the agent's prompt. */
@@ -89,7 +95,7 @@ export class AgentDeliveries implements Courier {
     if (this.leftover === undefined) this.#hangsSince(deps.clock.monotonicMs() - (deps.clock.now() - last.at));
   }
 
-  /** The agent has been started again. */
+  /** Resets what is known about the composer and the agent. Call it when the agent has been started again. */
   newLife(): void {
     this.leftover?.gone();
     this.#deps.standing.gone();
@@ -173,7 +179,7 @@ export class AgentDeliveries implements Courier {
       if (deps !== undefined) {
         const { text, acceptedAt } = tracked.nudge;
         const job = { buffer: bufferOf(tracked), text, onIntent: () => {} };
-        // The agent's later output is unknown, so nothing shows that it is idle.
+        // The agent's output since then is unknown, so it may hang.
         if (this.leftover === undefined) {
           this.#hangsSince(this.#deps.clock.monotonicMs() - (this.#deps.clock.now() - acceptedAt));
         }
@@ -185,7 +191,7 @@ export class AgentDeliveries implements Courier {
     }
   }
 
-  /** Notes the consequences of an attempt's end for the composer and the agent. */
+  /** Records what an attempt left in the composer, and whether the agent may hang. */
   #note(result: DeliveryResult, text: string): void {
     if (result.type === "retry") {
       this.#hangsSince(undefined);
@@ -246,8 +252,8 @@ export class AgentDeliveries implements Courier {
   }
 
   /**
-   * An earlier text appeared only after this one had been typed behind it. The composer holds only our texts, and none
-   * was submitted, so both can be removed.
+   * Removes this text and an earlier one that appeared only after this one had been typed behind it. True if both are
+   * removed; only if the composer holds nothing but our texts, and none was submitted.
    */
   async #tookOutBoth(result: DeliveryResult, deps: DeliveryDeps, signal: AbortSignal): Promise<boolean> {
     if (result.type !== "done" || result.error !== MIXED || result.submittedMs !== undefined) return false;
@@ -263,7 +269,7 @@ export class AgentDeliveries implements Courier {
     return new ComposerProbe(this.#typed.at(-1) ?? "").look(screen, profile.view(screen)) === "there";
   }
 
-  /** True if the agent has ended, perhaps unnoticed so far: the policy then decides about a message. */
+  /** True if a restart is due and the agent is not known to be alive. The policy then decides about a message. */
   async #isAboutToRestart(): Promise<boolean> {
     const { pane, restartDue } = this.#deps;
     const facts = await pane()

@@ -11,7 +11,7 @@ const calm: Situation = {
 };
 const WAIT_IDLE: Candidate = { mode: "wait-idle", parked: false, expired: false };
 const IMMEDIATE: Candidate = { ...WAIT_IDLE, mode: "immediate" };
-/** QUEUE, or any message whose caller was answered QUEUED. */
+/** A QUEUE message, or any other whose caller has received QUEUED. */
 const QUEUED: Candidate = { mode: "queue", parked: true, expired: false };
 const TOLD: Candidate = { ...IMMEDIATE, parked: true };
 
@@ -29,7 +29,7 @@ describe("the decision about a message", () => {
     ["an agent that has proved nothing yet", { state: "uncertain", unproven: true }, "wait", "wait", "wait"],
     ["an agent that works before it has proved anything", { state: "busy", unproven: true }, "wait", "deliver", "wait"],
     ["an agent that hangs", { state: "stalled" }, "wait", "deliver", "wait"],
-    ["an agent that waits for a limit", { state: "parked" }, "wait", "deliver", "wait"],
+    ["an agent that is waiting for a limit to end", { state: "parked" }, "wait", "deliver", "wait"],
     ["a starting agent", { state: "starting", composerSeen: false }, "wait", "wait", "wait"],
     ["a dead agent with a restart due", { state: "dead" }, "wait", "wait", "wait"],
     [
@@ -74,14 +74,14 @@ describe("an immediate message whose caller has received QUEUED", () => {
   });
 });
 
-describe("a program that never proves idle", () => {
+describe("a program whose screen cannot prove that it is idle", () => {
   const unknown = { idleIsUnprovable: true, composerSeen: false, state: "uncertain" } as const;
   it.each([
-    ["is typed into once it is quiet for two seconds", { quietMs: 2000 }, WAIT_IDLE, "deliver"],
+    ["is typed into once it has been quiet for two seconds", { quietMs: 2000 }, WAIT_IDLE, "deliver"],
     ["is not typed into while it prints", { quietMs: 1999 }, WAIT_IDLE, "wait"],
     ["is typed into at once if requested", { quietMs: 0 }, IMMEDIATE, "deliver"],
     ["is typed into if it reports that it is idle", { quietMs: 0, state: "idle" }, WAIT_IDLE, "deliver"],
-    ["is waited for while it reports that it works", { state: "busy" }, WAIT_IDLE, "wait"],
+    ["is not typed into while it reports that it is working", { state: "busy" }, WAIT_IDLE, "wait"],
     ["is not typed into if it reports that it waits for a person", { state: "dialog" }, IMMEDIATE, "blocked-by-dialog"],
     ["is not typed into when it is dead", { state: "dead", restartDue: false }, IMMEDIATE, "agent-dead"],
   ] as const)("%s", (_, now, candidate, decision) => {

@@ -3,23 +3,24 @@ import { type Attempt, type DeliveryEnd, LOOK_MS } from "./delivery-attempt.ts";
 import { Patience } from "./patience.ts";
 import { ComposerProbe, type Probe } from "./probe.ts";
 
-/** A hook's report usually comes after the screen: the time that a receipt waits for this stronger evidence. */
+/** How long a receipt waits for a hook's report: it is stronger evidence, and usually comes after the screen. */
 const HOOK_GRACE_MS = 40;
 /**
- * The same if the screen does not show the text that was taken: only the hook can then reveal that a person's keys went
- * with it.
+ * The same when the screen does not show the text that was taken: only the hook's report can show that a person's keys
+ * went with it.
  */
 const UNSEEN_GRACE_MS = 1000;
 /**
- * Half of a drawing may show a text together with an older one behind it; text that the agent took shows in every look.
+ * A half-drawn screen may show an older text right behind this one, so more text behind it counts only if every look
+ * during this time shows it.
  */
 const MORE_MS = 500;
-/** A terminal keeps no longer line for a program that reads by the line. */
+/** The longest line that a terminal keeps for a program that reads line by line. */
 const LINE_MAX_BYTES = process.platform === "linux" ? 4095 : 1023;
 
 /**
- * An agent that has just started redraws its screen and drops the text in its composer, so a text that left proves
- * nothing. An agent that reports the messages it takes gets longer to report the first of them.
+ * An agent that has just started may redraw its screen and drop the text in its composer, so an empty composer proves
+ * nothing. An agent that reports the messages it takes gets this long to report the first.
  */
 export const FIRST_GRACE_MS = 3000;
 
@@ -33,7 +34,7 @@ export function hookProof({ deps, job }: Attempt, since: number): Evidence | und
   return { source: "hook", value, ageMs, confidence: taken.prompt === undefined ? "strong" : "proof" };
 }
 
-const DROPPED = "it left the composer of an agent that had just started, which did not report that it accepted it";
+const DROPPED = "it left the composer, but the agent had just started and did not report that it accepted it";
 
 /** The screen's evidence when the text was found to be gone. */
 export interface Leaving {
@@ -44,7 +45,10 @@ export interface Leaving {
   readonly value?: string;
 }
 
-/** The end of a text that was submitted: gathers the evidence, and looks for a person's keys that went with it. */
+/**
+ * Ends the delivery of a submitted text: gathers the evidence that the agent took it, and looks for a person's keys
+ * that went with it.
+ */
 export async function confirm(
   attempt: Attempt,
   probe: Probe,
@@ -94,18 +98,18 @@ function tookMore({ deps, job }: Attempt, since: number): boolean {
   // A held message that the agent takes up now may differ from this one only by a number.
   if ([job.text, ...(job.typedBefore ?? [])].some((text) => deps.sameText(prompt, text))) return false;
   const presence = new ComposerProbe(job.text).presenceOf({ text: prompt, pasteMarkers: 0 });
-  // The agent's report is not subject to letters lost on a screen.
+  // A screen may lose letters; a report does not, so a worn text in a report has been changed.
   return presence === "mixed" || presence === "worn";
 }
 
 /**
- * A line-based program clears its prompt even if it received the text in pieces or only in part. Undefined if that is
- * impossible.
+ * The reason why a line-based program that cleared its prompt may have received the text in pieces, or only in part;
+ * undefined if there is none.
  */
 function doubtAbout({ deps, job }: Attempt): string | undefined {
   if (deps.profile.idleProof === "screen") return undefined;
   const lines = job.text.split("\n");
-  if (lines.length > 1) return "this program may have read each of its lines separately";
+  if (lines.length > 1) return "the program may have read each line of the text separately";
   // The terminal echoes on the screen even the bytes that it then drops.
   if (Buffer.byteLength(job.text) > LINE_MAX_BYTES) return "the terminal may have cut a line of this length";
   return undefined;

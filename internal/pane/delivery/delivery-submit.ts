@@ -6,8 +6,8 @@ import { Patience } from "./patience.ts";
 import type { Presence, Probe } from "./probe.ts";
 
 /**
- * How long one Enter may take to show its effect. It is not shorter for programs that drop one: a second Enter too
- * early would meet the effect of the first.
+ * How long one Enter may take to show its effect. Even a program that drops an Enter gets this long: an earlier second
+ * Enter could act on whatever the first one opened.
  */
 const ENTER_MS = 1000;
 const MAX_ENTERS = 3;
@@ -16,18 +16,21 @@ const MAX_ENTERS = 3;
  * many.
  */
 const HANGS_MS = 4000;
-/** The same for the first message in an agent's life: OpenCode, while it starts, takes three times as long for all. */
+/** The same for the first message in an agent's life: while it starts, OpenCode takes three times as long. */
 const FIRST_HANGS_MS = 3 * HANGS_MS;
-/** How long an agent that reports the messages it takes may draw no composer after an Enter: another screen comes. */
+/**
+ * How long after an Enter an agent that reports the messages it takes may show no composer, as while it changes
+ * screens.
+ */
 const COVERED_MS = 10_000;
 const UNREAD_LOOK_MS = 50;
 const UNREAD = "Enter was pressed, but the agent has neither read it nor drawn anything since: it may still accept it";
 const COVERED = "Enter was pressed, and the composer is no longer visible";
-/** How long tmux is asked to press Enter only where the cursor was seen. */
+/** How long a moving cursor keeps tmux from pressing Enter; then tmux presses it wherever the cursor is. */
 const CURSOR_MS = 300;
 /**
- * A program that loses its processor in the middle of a drawing shows half of it, without a composer or with a part of
- * one: a text that was there counts as gone, covered or changed only if every look during this time shows it.
+ * A program that is preempted while it draws shows half of a screen, with no composer or a part of one. So a text
+ * counts as gone, covered or changed when no look during this time shows it whole.
  */
 const UNSEEN_MS = 1000;
 
@@ -57,8 +60,9 @@ export async function submitText(attempt: Attempt, probe: Probe): Promise<Delive
 type Press = { readonly type: "pressed" | "refused"; readonly at: number } | DeliveryEnd;
 
 /**
- * One Enter, if this text and nothing else is there. tmux presses it only while its own cursor is where it was seen,
- * because tmux knows of a dialog before the output has reached us. The wait for a moving cursor is short.
+ * Presses Enter once, when the composer holds this text and nothing else. tmux presses it only while its own cursor is
+ * where we saw it, because tmux knows of a dialog before the output has reached us; but a cursor that moves for
+ * CURSOR_MS is ignored.
  */
 async function pressOnText(attempt: Attempt, probe: Probe): Promise<Press> {
   const { clock, signs, source } = attempt.deps;
@@ -71,7 +75,7 @@ async function pressOnText(attempt: Attempt, probe: Probe): Promise<Press> {
       return confirm(attempt, probe, { left: true, busy: now.busy });
     }
     if (now.dialog || signs.waitsForPerson()) {
-      // After an Enter that a slow agent had still to read, the dialog may be this text's own.
+      // If Enter was pressed before and a slow agent read it late, this text may have opened the dialog.
       const result = attempt.isSubmitted ? await awaitSubmitted(attempt, probe, attempt.submittedAt) : undefined;
       return result ?? attempt.leave("stranded", "a dialog opened before it could be submitted");
     }
@@ -108,7 +112,10 @@ async function pressEnter({ deps }: Attempt, cursor: Look["cursor"] | undefined)
   }
 }
 
-/** Undefined once the agent has read the Enter or drawn something since: the screen then shows its effect. */
+/**
+ * Waits until the agent has read the Enter or drawn something since, then for its effect. Undefined if the text is
+ * still in the composer.
+ */
 async function awaitRead(attempt: Attempt, probe: Probe, pressedAt: number): Promise<DeliveryEnd | undefined> {
   const { clock, signs, source } = attempt.deps;
   const end = pressedAt + (signs.isNew() ? FIRST_HANGS_MS : HANGS_MS);
@@ -126,7 +133,7 @@ async function awaitRead(attempt: Attempt, probe: Probe, pressedAt: number): Pro
   }
 }
 
-/** Undefined when the text is proven to be in the composer still. */
+/** Waits for the effect of an Enter. Undefined if the text is still in the composer. */
 async function awaitSubmitted(attempt: Attempt, probe: Probe, pressedAt: number): Promise<DeliveryEnd | undefined> {
   const { clock, signs, source } = attempt.deps;
   const begunAt = clock.monotonicMs();
@@ -142,13 +149,13 @@ async function awaitSubmitted(attempt: Attempt, probe: Probe, pressedAt: number)
     if (presence === "absent" && (isGone || (await isRead(attempt)))) {
       return confirm(attempt, probe, { left: true, busy });
     }
-    // A dialog came before the empty composer was seen; above it is the text as the agent repeats it. Without a dialog,
-    // the repeated text may be the composer itself in half of a drawing.
+    // A dialog may cover the composer before we see it empty; the agent then repeats the text above the dialog. Without
+    // a dialog, what looks repeated may be a half-drawn composer.
     const mayRepeat = presence === "hidden" && attempt.isSubmitted && (dialog || (isGone && (await isRead(attempt))));
     if (mayRepeat && (await repeatedAs(attempt, probe)) === "alone") {
       return confirm(attempt, probe, { left: true, busy, value: "the agent repeats it" });
     }
-    // The agent's report may come before its drawing: the old drawing must not be taken for a draft afterwards.
+    // The agent may report before it redraws. Wait, so that the old drawing is not taken for a draft.
     const drawn = presence !== "there" && presence !== "partial";
     if ((drawn || late) && hookProof(attempt, pressedAt) !== undefined) {
       return confirm(attempt, probe, { left: false, busy });
@@ -168,7 +175,10 @@ async function isRead({ deps }: Attempt): Promise<boolean> {
   return ((await deps.writer.unread()) ?? 0) === 0;
 }
 
-/** An agent that has ended has no terminal to ask. */
+/**
+ * True if the agent may still report that it took the text. One that has ended has no terminal whose unread bytes can
+ * be counted.
+ */
 async function mayReport({ deps }: Attempt, begunAt: number): Promise<boolean> {
   const { clock, signs, writer } = deps;
   const isInTime = clock.monotonicMs() < begunAt + COVERED_MS;

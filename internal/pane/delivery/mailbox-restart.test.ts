@@ -15,7 +15,7 @@ describe("the messages of an earlier process", () => {
     open(left);
   };
 
-  it("are typed in their order, after those that may have been typed are judged", async () => {
+  it("are typed in order, after the ones that may already have been typed are judged", async () => {
     await reopen(nudgeLeft("a", false), nudgeLeft("b", true), nudgeLeft("c", false));
     await office.clock.advance(1000);
     expect(office.recoveredIds).toEqual(["b"]);
@@ -23,7 +23,7 @@ describe("the messages of an earlier process", () => {
     expect(office.receipts.map((receipt) => receipt.requestId)).toEqual(["b", "a", "c"]);
   });
 
-  it("are typed if they certainly were not typed", async () => {
+  it("are typed if the earlier process certainly did not type them", async () => {
     await office.close();
     prepare([nudgeLeft("a", true)]);
     office.recover = () => Promise.resolve({ type: "retry", reason: "not typed" });
@@ -75,7 +75,7 @@ describe("a journal that cannot be written", () => {
     expect(() => office.mailbox.get("r")).toThrow(expect.objectContaining({ kind: "not-found" }));
   });
 
-  it("leaves a message that cannot be cancelled in its place", async () => {
+  it("keeps a message in the queue if its cancellation cannot be recorded", async () => {
     office.become({ state: "busy" });
     await office.sent("hello", { mode: "queue", requestId: "r" });
     office.keep = full;
@@ -102,7 +102,7 @@ describe("Ctrl-C and Escape", () => {
       "unknown",
     ],
     ["the agent's own report counts", { ...submitted, evidence: [proof] }, "submitted"],
-    ["a stranded text is stranded", { ...submitted, outcome: "stranded", error: "it stands there" }, "stranded"],
+    ["a stranded text stays stranded", { ...submitted, outcome: "stranded", error: "it stands there" }, "stranded"],
   ])("are pressed while a message is typed: %s", async (_, result, outcome) => {
     const typed = Promise.withResolvers<DeliveryResult>();
     office.deliver = (_letter, onIntent) => {
@@ -129,7 +129,7 @@ describe("Ctrl-C and Escape", () => {
   });
 });
 
-describe("a text that was not seen leaving an unreadable prompt", () => {
+describe("a text that may still be in an unreadable prompt", () => {
   const screen = screenOf(["$ hello"]);
   const strands = (): Promise<DeliveryResult> => {
     return Promise.resolve({ type: "done", outcome: "stranded", error: "", evidence: [], typedMs: 1, stands: true });

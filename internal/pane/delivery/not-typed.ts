@@ -11,12 +11,12 @@ const REASONS: Readonly<Record<NotTyped, string>> = {
   synchronized: "tmux's option synchronize-panes is on, so the other panes of the window would get the same keys",
 };
 
-/** For a person. */
+/** The reason in words, for a person. */
 export function whyNotTyped(answer: NotTyped): string {
   return REASONS[answer];
 }
 
-/** `precondition`. */
+/** The error, of kind `precondition`, for keys that were not pressed. */
 export function keysRefused(answer: NotTyped): DomainError {
   const hint = { fields: { hint: "tmux set-option -w synchronize-panes off, in that window" } };
   return new DomainError(

@@ -1,13 +1,11 @@
 import type { Clock } from "../../base/clock.ts";
 
-/**
- * A process without a processor for a while sees nothing of that time: it takes this many looks to see what happened.
- */
+/** A process that was not scheduled for a while needs this many looks to see what happened meanwhile. */
 const LEAST_LOOKS = 10;
 
 /**
- * How long to look for something. It ends after its time, but not before enough looks: events from a time when this
- * process stood still may arrive a moment after it continues.
+ * Limits how long to look for something. It is over when its time has passed, but not before LEAST_LOOKS looks: events
+ * from a time when this process was stopped may arrive a moment after it continues.
  */
 export class Patience {
   readonly #clock: Clock;
@@ -21,7 +19,7 @@ export class Patience {
     this.#end = clock.monotonicMs() + ms;
   }
 
-  /** The sought thing was seen: starts the whole time again. */
+  /** Restarts the time and the count of looks. */
   renew(): void {
     this.#end = this.#clock.monotonicMs() + this.#ms;
     this.#looks = 0;

@@ -14,8 +14,8 @@ function left(): UnconfirmedText {
   return leftover;
 }
 
-describe("a text that was not seen leaving an unreadable prompt", () => {
-  it("is kept while it is on the screen, and while it was never seen there", () => {
+describe("a text that may still be in an unreadable prompt", () => {
+  it("is kept until it is first seen on the screen, and while it stays there", () => {
     const leftover = left();
     expect(leftover.stands(screenOf(["$ make"]), QUIET)).toBe(true);
     expect(leftover.stands(STANDING, QUIET)).toBe(true);
@@ -32,7 +32,7 @@ describe("a text that was not seen leaving an unreadable prompt", () => {
     expect(leftover.stands(STANDING, QUIET)).toBe(false);
   });
 
-  it("is not judged by a screen that still prints", () => {
+  it("is not judged by a screen that is still changing", () => {
     const leftover = left();
     expect(leftover.stands(STANDING, QUIET)).toBe(true);
     expect(leftover.stands(screenOf([""]), 10)).toBe(true);
@@ -76,7 +76,7 @@ describe("the text in the prompt after a restart of the serving half", () => {
     ["the last one was never typed", [ended("b", "stranded", 1), ended("a", "expired", 2)], ["b"]],
     ["the last two were not submitted", [ended("b", "stranded", 1), ended("a", "unknown", 2)], ["b", "a"]],
     ["nothing was sent", [], []],
-  ])("is known: %s", (_, nudges, texts) => {
+  ])("is known if %s", (_, nudges, texts) => {
     expect(textsLeftBy(nudges, 0).map(({ text }) => text)).toEqual(texts);
   });
 });
