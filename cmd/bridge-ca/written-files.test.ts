@@ -149,7 +149,7 @@ describe("the CA's own files are not replaced", () => {
     symlinkSync(folder, join(folder, "same"));
     await expect(run(folder, words)).rejects.toMatchObject({
       kind: "already-exists",
-      message: expect.stringContaining("is the CA's own file"),
+      message: expect.stringContaining("is one of the CA's own files"),
     });
     expect(readFileSync(join(folder, "ca.crt"), "utf8")).toBe(own.itself.cert);
     expect(readFileSync(join(folder, "ca.key"), "utf8")).toBe(own.itself.key);

@@ -13,7 +13,7 @@ export function checkSparesCa({ ca, caKey }: CaFiles, written: readonly string[]
   const own = new Set([ca, caKey, join(folder, name)].flatMap(identityOf));
   const path = written.find((one) => identityOf(one).some((id) => own.has(id)));
   if (path === undefined) return;
-  throw new DomainError("already-exists", `${path} is the CA's own file: it is never replaced`, {
+  throw new DomainError("already-exists", `${path} is one of the CA's own files, which are never replaced`, {
     fields: { hint: "choose another name" },
   });
 }

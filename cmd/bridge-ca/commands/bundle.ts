@@ -29,7 +29,7 @@ export const bundle = (ops: FileOps): Command<typeof FLAGS> => ({
   flags: FLAGS,
   help: {
     usage: "--out FILE",
-    summary: "write the trusted CAs",
+    summary: "write the bundle of trusted CAs",
     text: `Writes the trusted CAs: your own, and those that it has cross-signed. A self-signed CA of another project is refused,
 because in a bundle it would be trusted without limits.`,
     examples: [

@@ -50,7 +50,7 @@ export async function openThread(
   const me = participants.find((one) => one.agentId === caller.agent);
   const role = roleClassOf(caller, policy);
   if (need === "write" && role === "auditor") {
-    throw threadsError("INSUFFICIENT_AUTHORITY", "an auditor reads and changes nothing");
+    throw threadsError("INSUFFICIENT_AUTHORITY", "an auditor may only read");
   }
   if (me === undefined && !seesAll(role)) {
     throw threadsError("FORBIDDEN", `${caller.agent} takes no part in thread ${threadId}`, {

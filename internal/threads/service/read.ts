@@ -177,7 +177,7 @@ export async function acknowledge(
       });
     }
     if (me === undefined) {
-      if (role === "auditor") throw threadsError("INSUFFICIENT_AUTHORITY", "an auditor reads and changes nothing");
+      if (role === "auditor") throw threadsError("INSUFFICIENT_AUTHORITY", "an auditor may only read");
       await tx.lockThread(threadId);
       await tx.join(threadId, caller.agent, "");
     }

@@ -17,7 +17,7 @@ export async function createThread(
   input: CreateThreadInput,
 ): Promise<{ readonly thread: WireThread }> {
   const { title, participants = [], owner = "", metadata = {}, idempotency_key: idemKey } = input;
-  if (caller.role === "auditor") throw threadsError("INSUFFICIENT_AUTHORITY", "an auditor reads and changes nothing");
+  if (caller.role === "auditor") throw threadsError("INSUFFICIENT_AUTHORITY", "an auditor may only read");
   const hash = payloadHash({ ...input, idempotency_key: undefined });
   const thread = await deps.store.write(caller.workspace, async (tx) => {
     const before = idemKey === undefined ? undefined : await tx.threadByKey(caller.agent, idemKey);
