@@ -1,4 +1,4 @@
-// Serves the same RPC by forking `tmux capture-pane` for every call. Prints its two addresses.
+// Serves Peek by forking tmux for every call, for comparison. Prints its ports: plaintext and TLS.
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -112,7 +112,7 @@ export class RelayBenchBed implements AsyncDisposable {
   }
 }
 
-/** A piece of work as the requirement has it. */
+/** A piece of work like the example in `docs/protocols/relay.md`. */
 export function work(id: string): object {
   return { id, type: "work.coding", payload: { task: "Implement authentication", requirements: ["use JWT"] } };
 }

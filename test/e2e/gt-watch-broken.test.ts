@@ -50,7 +50,7 @@ it("gt watch keeps the picture while the serving half is down, notes the lost co
   const picture = person.rows().slice(2);
   await interrupted(sidecar, async () => {
     await person.sees(LOST);
-    // The status call fails as well, which must not hide that the picture is not updated.
+    // The status call fails too; the header must still say that the connection was lost.
     await new Promise((resolve) => setTimeout(resolve, 1500));
     expect(person.rows()[1]?.startsWith(`test/polecats/demo · ${LOST}`)).toBe(true);
     expect(person.rows().slice(2)).toEqual(picture);

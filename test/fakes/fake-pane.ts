@@ -12,8 +12,8 @@ import { screenOf } from "../support/screens/screens.ts";
 type Call = "stage" | "bufferExists" | "dropBuffer" | "paste" | "enter";
 
 /**
- * A terminal with an agent in it, as a delivery sees them: buffers, a composer, keys. The test defines the agent's
- * reaction to a paste or an Enter; by default it draws the text and takes it at the Enter.
+ * A terminal with an agent in it, as a delivery sees them: buffers, a composer, keys. The test defines how the agent
+ * reacts to a paste or an Enter; by default the agent draws the text, and takes it on Enter.
  */
 export class FakePane implements PaneWriter, ScreenSource, AgentSigns {
   readonly #clock: FakeClock;
@@ -56,7 +56,7 @@ export class FakePane implements PaneWriter, ScreenSource, AgentSigns {
     return this.#enters;
   }
 
-  /** Makes the next call of this name fail before it took effect, or after it (only the answer is lost). */
+  /** Makes the next call of this name fail before it takes effect, or after (only the answer is lost). */
   fail(call: Call, when: "before" | "after" = "before", kind: "unavailable" | "precondition" = "unavailable"): void {
     this.#failures.push({ call, when, kind });
   }
@@ -85,7 +85,6 @@ export class FakePane implements PaneWriter, ScreenSource, AgentSigns {
     this.changes.notify();
   }
 
-  /** Calls `what` after `ms`. */
   after(ms: number, what: () => void): void {
     void this.#clock.sleep(ms).then(what);
   }
@@ -124,7 +123,7 @@ export class FakePane implements PaneWriter, ScreenSource, AgentSigns {
     });
   }
 
-  /** Ctrl-U empties the row in which the text ends. */
+  /** Treats any text as Ctrl-U: calls `onErase`, which by default removes the composer's last row. */
   async typeAt(text: string): Promise<"sent" | "refused" | "moved"> {
     if (this.cursorMoved) return "moved";
     this.typed.push(text);

@@ -170,7 +170,7 @@ describe("the rights that the chart gives, on a real API server", () => {
     expect(made.filter(({ status }) => status === 403)).toEqual([]);
   });
 
-  it("are exactly those of this table, without a wildcard or cluster role, and by name where possible", async (context) => {
+  it("are exactly those of this table, without a wildcard or cluster role, and name their objects where possible", async (context) => {
     await here(context);
     expect(roles.filter(({ kind }) => kind !== "Role")).toEqual([]);
     const given = bindings.flatMap(({ metadata, roleRef, subjects }) => {
@@ -211,7 +211,8 @@ describe("the rights that the chart gives, on a real API server", () => {
 });
 
 /**
- * Uses everything that replicas do: two at a time, starts of the same sessions, a stop, damaged Secrets, another CA.
+ * Makes two replicas do everything that replicas do: start the same sessions at the same time, stop one, repair damaged
+ * Secrets, and change to another CA.
  */
 async function useController(town: ControllerCluster, cluster: TestCluster): Promise<void> {
   const account = `system:serviceaccount:${SYSTEM}:gastown`;
@@ -258,7 +259,9 @@ async function versionOf(cluster: TestCluster, secret: string): Promise<string> 
   return await cluster.kubectl(["-n", AGENTS ?? "", "get", secret, "-o", "jsonpath={.data.tls\\.key}"]);
 }
 
-/** Runs the setup Job on an empty cluster and on one with damaged files; then the first command of `helm uninstall`. */
+/**
+ * Runs the setup Job's command without a CA and with damaged Secrets, then the first command of `helm uninstall`.
+ */
 async function setUpAndUninstall(town: ControllerCluster, cluster: TestCluster): Promise<void> {
   await cluster.kubectl(["-n", CA ?? "", "delete", "secret", "gastown-ca"]);
   await setUp(town);

@@ -51,7 +51,7 @@ const COMMANDS: readonly string[][] = [
   ["watch", "a", "--json"],
 ];
 
-it.each(COMMANDS)("gt %s %s prints no control sequence of a hostile server", async (...words) => {
+it.each(COMMANDS)("gt %s %s prints no control sequence from a hostile server", async (...words) => {
   await using server = await startHostileServer({ fields: { ...AGENT_LINES, state: AgentState.DIALOG } });
   expectHarmless(await gt([...words, "--port", String(server.port)], place.env));
 });

@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { requireMountNamespace, type TwoContainers, twoContainers } from "../support/cluster/two-containers.ts";
 import { until } from "../support/sidecar/sidecar.ts";
 
-/** Listens in another's place for a second, and sends `$SAYS` (base64) to each client. */
+/** Listens on the socket of its first argument for 5 s, and sends its second (base64) to each client. */
 const LISTENER = `
 const said = Buffer.from(process.argv[3], "base64");
 require("node:net").createServer((s) => { s.on("error", () => {}); setTimeout(() => s.write(said), 50); })
@@ -44,7 +44,7 @@ async function attackUntil(pod: TwoContainers, kind: string, script: string): Pr
   );
 }
 
-/** Listens in another's place for a moment; then the original comes back. */
+/** A script that puts a listener in place of a socket for 5 s, runs `meanwhile` after 1 s, and restores the socket. */
 function inPlaceOf(socket: string, says: Buffer, meanwhile = "true"): string {
   const listen = `'${process.execPath}' $SHARED/listener.cjs $S/${socket} ${says.toString("base64")}`;
   return `mv $S/${socket} $S/away && { { sleep 1; ${meanwhile}; } & ${listen}; rm -f $S/${socket}; mv $S/away $S/${socket}; } 2>&1`;

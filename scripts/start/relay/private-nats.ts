@@ -4,8 +4,8 @@ import { createUser } from "@nats-io/nkeys";
 import { nkeyAuthenticator } from "@nats-io/transport-node";
 
 /**
- * Creates a key, and a configuration of nats-server with that user alone, in a private folder: any user of the machine
- * can connect to loopback.
+ * Writes an NKey to a folder, and a nats-server configuration that admits only its holder: otherwise any user of the
+ * machine could connect over loopback.
  */
 export async function privateNats(folder: string) {
   const user = createUser();

@@ -24,8 +24,9 @@ export interface LinesResult {
   readonly done: Readonly<Record<string, number>>;
   readonly printed: number;
   readonly faults: readonly string[];
-  /** The complete output according to the events, and the acts, in order. */
+  /** The complete output according to the events. */
   readonly told: string;
+  /** The acts, in order. */
   readonly acts: readonly string[];
 }
 
@@ -44,7 +45,7 @@ class Printer implements AsyncDisposable {
     const [path, state] = [join(dir, "printer.sock"), join(dir, "next")];
     await writeFile(state, "0");
     const file = join(import.meta.dirname, "printer.ts");
-    const script = 'stty raw -echo; exec "$@"'; // the terminal changes nothing of what is printed
+    const script = 'stty raw -echo; exec "$@"'; // the terminal passes the output on unchanged
     const printer = new Printer(["sh", "-c", script, "sh", process.execPath, ...process.execArgv, file, path, state]);
     printer.#server.on("connection", (socket) => {
       printer.#socket = socket;
@@ -60,7 +61,7 @@ class Printer implements AsyncDisposable {
     return printer;
   }
 
-  /** Resolves once it is done, or the printer has ended. */
+  /** Resolves when the order is done or the printer has ended. */
   async tell(order: string): Promise<void> {
     const socket = await until("a printer", 120_000, () => this.#socket);
     const before = this.#done;
@@ -119,7 +120,7 @@ const SHARES: readonly (readonly [name: string, weight: number])[] = [
   ["freeze", 1],
   ["kill", 1],
 ];
-/** The acts that also happen behind an alternate screen. */
+/** The acts that also happen while the alternate screen is on. */
 const OF_BOTH_SCREENS = new Set(["resize", "kill", "pause", "freeze"]);
 /**
  * The longest stop of the serving half, at any point of its work; shorter than the time after which it counts as hung.
@@ -254,7 +255,7 @@ function freeze(pid: number, ms: number): void {
   const signal = (name: NodeJS.Signals) => {
     try {
       process.kill(pid, name);
-    } catch {} // it has been killed, and another one has not begun
+    } catch {} // it was killed, and the next one has not started
   };
   signal("SIGSTOP");
   setTimeout(() => signal("SIGCONT"), ms);

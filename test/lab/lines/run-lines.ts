@@ -10,7 +10,10 @@ interface Streams {
   readonly signal: AbortSignal;
 }
 
-/** Runs `soak --only lines`; returns the exit code. `json` gets the acts and the reported output. */
+/**
+ * Runs `soak --only lines`; returns the exit code. `json`: the file to which the acts, the faults and the reported
+ * output are written.
+ */
 export async function soakOfLines(
   { acts = 10_000, seed = 1, json }: { readonly acts?: number; readonly seed?: number; readonly json?: string },
   { stdout, stderr, signal }: Streams,

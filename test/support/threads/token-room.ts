@@ -30,7 +30,7 @@ export class TokenRoom implements AsyncDisposable {
     this.keys = keys;
   }
 
-  /** `yaml`: additional lines of `threads.yaml`; `flags` of `threads serve`. */
+  /** `yaml`: additional lines of `threads.yaml`; `flags`: additional flags of `threads serve`. */
   static async start(yaml = "", ...flags: string[]): Promise<TokenRoom> {
     const dir = await mkdtemp("/tmp/gt-token-room-");
     const keys = { person: await newKey(dir, "people"), agent: await newKey(dir, "agents") };
@@ -56,12 +56,12 @@ audit: { path: audit.log }
     };
   }
 
-  /** A token that is valid except for the claims in `more`. */
+  /** A token with the claims of a valid one, changed by `more`. */
   token(more: Claims = {}, kind: MemberKind = "agent"): string {
     return signClaims(this.keys[kind], { ...this.claims(kind), ...more });
   }
 
-  /** The options of a transport with such a token, made for each call. */
+  /** The options of a transport that makes such a token for each call. */
   transportOptions(more: Claims = {}, kind: MemberKind = "agent") {
     const authorize: Interceptor = (next) => (req) => {
       req.header.set("authorization", `Bearer ${this.token(more, kind)}`);
