@@ -8,14 +8,14 @@ export interface WorkSample {
 
 /** Facts about a process from the supervising half; unknown ones are absent. */
 export interface ProcessFacts {
-  /** Its start, in the kernel's ticks since the machine's start: distinguishes it from a later process with its pid. */
+  /** Its start time, in clock ticks since boot: distinguishes it from a later process with the same pid. */
   readonly startTicks?: number;
   readonly work?: WorkSample;
   /** The names of the `.jsonl` files that it and its descendants have open, at most 16. */
   readonly files?: readonly string[];
 }
 
-/** The facts that take more work, each to be asked for. */
+/** The facts that cost more to collect: each is collected only if it is requested. */
 export interface WantedFacts {
   readonly work?: boolean;
   readonly files?: boolean;

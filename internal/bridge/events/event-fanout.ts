@@ -83,7 +83,7 @@ export class EventFanout {
     this.#woken.resolve();
   }
 
-  /** Gives each member a turn; true: some may have more at once. */
+  /** Gives each member a turn. Returns true if some may already have more. */
   async #round(): Promise<boolean> {
     let isMore = false;
     let until = performance.now() + SLICE_MS;

@@ -73,7 +73,7 @@ describe("the watch of sessions' Secrets", () => {
     return leaf;
   }
 
-  it("keeps little of a Secret, whatever is written into one with our labels", async () => {
+  it("keeps little of a Secret with our labels, whatever it contains", async () => {
     const many = ca.bundle.repeat(1_000);
     const data = { "tls.crt": many, "ca.crt": many };
     kube.set(SECRETS, {
@@ -124,7 +124,7 @@ describe("the watch of sessions' Secrets", () => {
     expect(secrets.earliestEnd).toBe(leaf.validToDate.getTime());
   });
 
-  it("returns each Secret as it is, and another object after each change", async () => {
+  it("returns the same object for a Secret until the Secret changes", async () => {
     expect(secrets.shown("agents", "agent-one-tls")).toBeUndefined();
     await put();
     const shown = secrets.shown("agents", "agent-one-tls");

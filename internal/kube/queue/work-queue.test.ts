@@ -37,14 +37,14 @@ describe("a work queue", () => {
   };
   const gate = () => Promise.withResolvers<void>();
 
-  it("handles a key once that is added several times before a worker takes it", async () => {
+  it("handles a key once if it is added several times before a worker takes it", async () => {
     start();
     for (let i = 0; i < 5; i++) queue.add("a");
     await settled();
     expect(done).toEqual(["0 a"]);
   });
 
-  it("handles a key again, once, that was added while it was being handled, and never twice at a time", async () => {
+  it("handles a key once more if it is added while it is being handled, and never twice at a time", async () => {
     const first = gate();
     work = () => (done.length === 1 ? first.promise : Promise.resolve());
     start(4);
@@ -102,7 +102,7 @@ describe("a work queue", () => {
     expect(done.length).toBeLessThanOrEqual(250 + 52);
   });
 
-  it("retries keys of one group quickly, however often another's have failed, and the latter within 1,000 s", async () => {
+  it("retries a group's keys quickly, however often another group's fail, and those within 1,000 s", async () => {
     work = () => Promise.reject(new Error("no"));
     start(10);
     for (let i = 0; i < 20_000; i++) {
@@ -120,7 +120,7 @@ describe("a work queue", () => {
     expect(done.some((each) => each.endsWith(" a2"))).toBe(true);
   });
 
-  it("serves the groups in turns, and gives none of them all workers", async () => {
+  it("serves the groups in turn, and never gives one group all workers", async () => {
     const gates = new Map<string, PromiseWithResolvers<void>>();
     work = (key) => {
       gates.set(key, gate());
@@ -174,7 +174,7 @@ describe("a work queue", () => {
     expect(done).toEqual(["0 a", "2000 b", "10500 a"]);
   });
 
-  it("resolves at its end only after all work has ended", async () => {
+  it("resolves, once stopped, only after all work has ended", async () => {
     const open = gate();
     work = () => open.promise;
     start();

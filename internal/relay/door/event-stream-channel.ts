@@ -18,8 +18,8 @@ const LOOK_MS = 250;
 const SLOW = 1013;
 
 /**
- * Carries the frames of an agent without WebSocket: each frame to the agent is a server-sent event, each of its own is
- * a POST. The channel ends with the stream of events.
+ * Carries the frames of an agent without WebSocket: each frame to the agent is a server-sent event, and each frame from
+ * it is a POST. The channel ends with the stream of events.
  */
 export class EventStreamChannel implements FrameChannel {
   onFrame: (text: string) => void = () => {};
