@@ -44,6 +44,26 @@ describe("a text", () => {
   });
 });
 
+/** The same pattern, which the redactor does not know as a default one. */
+const asOwn = (source: string): string => `(?:${source})`;
+
+it("finds by the default patterns whatever RE2 finds by them", () => {
+  const own = new Redactor(DEFAULT_REDACT_PATTERNS.map(asOwn));
+  const keys = ["ghp", "gho", "ghs", "ghu", "github_pat", "xoxa", "xoxb", "xoxp", "sk-ant", "sk-proj", "glpat"];
+  const part = fc.constantFrom(
+    ...["api_key", "access-key", "privatekey", "\u212aey", "to\u212aen=", "token=", "secret", "\u017fecret", "secrets"],
+    ...["passwd", "PASSWORD", "passphrase", "Authorization: basic ", "bearer ", "x://u:", "://", ":", "=", "@", "/"],
+    ...["AKIA0123456789ABCDEF", "ASIA0123456789ABCDEF", ...keys.map((key) => `${key}_${"x".repeat(16)}`)],
+    ...[" ", "\u00a0", "\u2003", "\n", '"', "'", "\\", "--", "1", "a", "x".repeat(8)],
+  );
+  fc.assert(
+    fc.property(fc.array(part, { maxLength: 6 }), (parts) => {
+      expect(usual.find(parts.join(""))).toEqual(own.find(parts.join("")));
+    }),
+    { numRuns: 2000 },
+  );
+});
+
 it("refuses an invalid pattern, and too many patterns", () => {
   expect(() => new Redactor(["(unclosed"]).check()).toThrow('"(unclosed" is not a valid RE2 pattern');
   expect(() => new Redactor(["(?=look)"]).check()).toThrow("not a valid RE2 pattern");
