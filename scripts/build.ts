@@ -58,7 +58,7 @@ async function bundle(binary: string, outDir: string) {
   rmSync(`${outDir}/${binary}`, { recursive: true, force: true });
   const quick = SPLIT[binary];
   const { metafile } = await build({
-    ...(quick === undefined ? {} : await inParts(binary, quick)),
+    ...(quick === undefined ? { plugins: [lazyModules] } : await inParts(binary, quick)),
     entryPoints: { [binary]: `${root}cmd/${binary}/main.ts` },
     outdir: outDir,
     outExtension: { ".js": ".mjs" },
@@ -81,7 +81,7 @@ async function bundle(binary: string, outDir: string) {
 }
 
 async function inParts(binary: string, quick: readonly string[]): Promise<BuildOptions> {
-  const plugins = quick.length === 0 ? [] : [lazyModules, await gatheredParts(root, quick)];
+  const plugins = quick.length === 0 ? [lazyModules] : [lazyModules, await gatheredParts(root, quick)];
   return { splitting: true, chunkNames: `${binary}/[name]-[hash]`, plugins };
 }
 
