@@ -1,27 +1,22 @@
 import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { type GateStep, packaged, root, vitestColor } from "./step.ts";
 
 /** The state of tsc's last run, so that the next run checks only changed files. */
 const TYPES_SEEN = "node_modules/.cache/types.tsbuildinfo";
-const SOURCES = ["cmd", "internal", "pkg", "scripts", "test", "bench", "examples"];
 
 /** Exports that only tests import have the tag `@internal`. */
 const TESTED_ONLY = ["--include", "exports,types", "--no-tag-hints", "--no-progress"];
 
 /** Every check that runs no test, the slowest first so that two lanes end at about the same time. */
 export function staticSteps(): readonly GateStep[] {
-  const folders = SOURCES.filter((name) => existsSync(join(root, name)));
   return [
     command("types (tsc)", packaged("tsc"), "-p", ".", "--incremental", "--tsBuildInfoFile", TYPES_SEEN),
     command("lint and format (biome)", packaged("biome"), "check", "--error-on-warnings", "."),
     command("dead code (knip)", packaged("knip"), "--no-progress"),
     command("exports for tests alone (knip)", packaged("knip"), "--production", ...TESTED_ONLY),
-    command("rooms (dependency-cruiser)", packaged("depcruise"), "--config", ".dependency-cruiser.mjs", ...folders),
     command("sizes, names and comments", process.execPath, "scripts/check-sizes.ts"),
     command("lock files", process.execPath, "scripts/complete-lock.ts", "--check"),
-    command("drawing and circles of rooms", process.execPath, "scripts/pictures/draw-architecture.ts", "--check"),
+    command("imports of rooms, their drawing", process.execPath, "scripts/pictures/draw-architecture.ts", "--check"),
     command("picture of a session", process.execPath, "scripts/pictures/draw-session.ts", "--check"),
     command("generated code is fresh", process.execPath, "scripts/generate.ts", "--check"),
     command("proto lint (buf)", packaged("buf"), "lint"),
