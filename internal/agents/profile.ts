@@ -38,9 +38,9 @@ export interface DialogView {
   /** Only choices that the program itself draws; empty if it draws none, and if they are `unclear`. */
   readonly choices: readonly DialogChoice[];
   /** The choices are beside each other in one row, to be walked across; absent: below each other. */
-  readonly beside?: true;
+  readonly beside?: true | undefined;
   /** The reason why the choices cannot be read with certainty: then nothing may be pressed. */
-  readonly unclear?: string;
+  readonly unclear?: string | undefined;
 }
 
 export type BackgroundKind = "subagent" | "shell" | "workflow" | "other";
@@ -65,13 +65,13 @@ export interface ScreenView {
   readonly composer?: ComposerView;
   readonly dialog?: DialogView;
   /** The mark which shows that the agent is working, e.g. `esc to interrupt`. */
-  readonly busy?: string;
+  readonly busy?: string | undefined;
   /** The mark which shows that it waits for a limit to end. */
-  readonly parked?: string;
+  readonly parked?: string | undefined;
   /** The row with that mark, at most 400 characters; it may say when the limit ends. */
-  readonly parkedRow?: string;
+  readonly parkedRow?: string | undefined;
   /** The background tasks shown on the screen; a kind that is not listed is unknown. */
-  readonly background?: readonly BackgroundCount[];
+  readonly background?: readonly BackgroundCount[] | undefined;
 }
 
 /** An event reported by the agent itself through a hook. `agentSessionId`: its own id of its conversation. */

@@ -62,7 +62,7 @@ export function openAuth(auth: AuthBlock, at: KeyPath, findings: Findings): Auth
     const key = [...at, "jwt_public_keys", i];
     findings.tried([...key, "key_path"], () => publicKeysOf(readNamedFileSync(path), path));
     const cas = ca && (findings.tried([...key, "ca"], () => ca.flatMap(casOf)) ?? []);
-    const rule: IssuerRule = { issuer, ...(cas && { cas }), ...(projects && { projects }) };
+    const rule: IssuerRule = { issuer, cas, projects };
     return { path, rule };
   });
   const { jwt_audience: audience, jwt_max_ttl: maxTtlMs, clock_skew: clockSkewMs } = auth;

@@ -10,9 +10,9 @@ export interface IssuerRule {
    * The issuer's CAs, each as a certificate or as the SHA-256 of one (64 lower-case hex digits). Default: the CA whose
    * subject CN is `issuer`.
    */
-  readonly cas?: readonly (string | X509Certificate)[];
+  readonly cas?: readonly (string | X509Certificate)[] | undefined;
   /** The projects for which the issuer may sign tokens. Default: any. */
-  readonly projects?: readonly string[];
+  readonly projects?: readonly string[] | undefined;
 }
 
 /** The certificate of a caller, and the CAs that it is judged by. */

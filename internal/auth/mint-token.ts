@@ -28,8 +28,8 @@ export function mintToken(key: KeyObject, request: TokenRequest, now: number): s
     ...more,
     ...{ iss: issuer, sub: subject, project_id: project, aud: audience },
     ...{ iat: issuedAt, exp: issuedAt + Math.floor(ttlMs / 1000) },
-    ...(scope && { scope }),
-    ...(certificate && { cnf: { "x5t#S256": hash("sha256", certificate.raw, "base64url") } }),
+    scope: scope || undefined,
+    cnf: certificate && { "x5t#S256": hash("sha256", certificate.raw, "base64url") },
   };
   return signClaims(key, claims);
 }

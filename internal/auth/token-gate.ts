@@ -24,7 +24,7 @@ export interface TokenGateDeps {
   /** The TLS files in use. */
   readonly tls: () => CheckedTls | undefined;
   /** Receives the end of a stream whose token has expired. */
-  readonly decisions?: Pick<Decisions, "ended">;
+  readonly decisions?: Pick<Decisions, "ended"> | undefined;
 }
 
 export interface TokenGateOptions {

@@ -25,7 +25,7 @@ export interface TokenLayerDeps {
   /** The TLS files in use; they determine which CA signed a caller's certificate. */
   readonly tls: () => CheckedTls | undefined;
   /** Receives the end of a stream whose token has expired. */
-  readonly decisions?: Pick<Decisions, "ended">;
+  readonly decisions?: Pick<Decisions, "ended"> | undefined;
 }
 
 /** Token authentication on top of connections that certificates admit. */
@@ -45,7 +45,7 @@ export class TokenLayer implements Task {
     const verifier = new TokenVerifier({ clock, keys }, { ...options, audience, maxTtlMs, clockSkewMs });
     this.#verifier = verifier;
     this.#leases = new TokenLeases({ clock, holds: (token) => verifier.holds(token) });
-    this.gate = tokenGate({ clock, verifier, leases: this.#leases, tls, ...(decisions && { decisions }) }, options);
+    this.gate = tokenGate({ clock, verifier, leases: this.#leases, tls, decisions }, options);
   }
 
   /**

@@ -27,7 +27,7 @@ export class DomainError extends Error {
   constructor(
     kind: ErrorKind,
     message: string,
-    options: { fields?: ErrorFields; lines?: readonly string[]; cause?: unknown } = {},
+    options: { fields?: ErrorFields | undefined; lines?: readonly string[]; cause?: unknown } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = new.target.name;

@@ -8,7 +8,7 @@ export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
 
 export interface LoggerOptions {
   /** Default: stderr. */
-  readonly destination?: DestinationStream;
+  readonly destination?: DestinationStream | undefined;
   /** Removes secrets from every text in a field, errors included. */
   readonly redact?: (text: string) => string;
   /**

@@ -33,13 +33,13 @@ export type AgentEvent =
       /**
        * The number of UTF-16 units at the beginning of `text` that the model wrote; the rest is of tools, or a notice.
        */
-      readonly modelChars?: number;
+      readonly modelChars?: number | undefined;
     }
   /**
    * The agent's state by its own report: ready for a message, working, or waiting for an answer. `hasFailed`: the turn
    * that this ends was cut off, or the model refused.
    */
-  | { readonly type: "phase"; readonly state: AgentStateName; readonly hasFailed?: true }
+  | { readonly type: "phase"; readonly state: AgentStateName; readonly hasFailed?: true | undefined }
   /** The agent program's own id of its conversation. */
   | { readonly type: "session"; readonly id: string }
   | { readonly type: "dialog-opened" | "dialog-closed"; readonly dialog: Dialog }

@@ -47,7 +47,7 @@ export async function openDaemonTools(clock: Clock, options: DaemonToolsOptions)
   const { name, level, format = "json", redactPatterns, auditPath, otlpEndpoint: endpoint, env } = options;
   const redactor = redactorWith(redactPatterns);
   const redact = (text: string) => redactor.redact(text);
-  const logger = createLogger(name, level, { redact, ...(format === "text" && { destination: linesForPeople() }) });
+  const logger = createLogger(name, level, { redact, destination: format === "text" ? linesForPeople() : undefined });
   const audit = new AuditLog({ clock, write: auditLines(auditPath, { clock, logger }) });
   const tracer = await openTracer({ clock, logger }, { name, version }, { endpoint, env });
   return { clock, logger, redactor, audit, tracer, [Symbol.asyncDispose]: () => tracer[Symbol.asyncDispose]() };

@@ -18,7 +18,7 @@ export interface EventLogOptions {
   /** The limit of the sizes given to `append`. The newest event is held whatever its size. */
   readonly maxBytes: number;
   /** The reservation of an earlier process; absent: there was none, or it is lost. */
-  readonly before?: SeqReservation;
+  readonly before?: SeqReservation | undefined;
 }
 
 /** Numbers are reserved in batches, so that the journal is written once per batch. */

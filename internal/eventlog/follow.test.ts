@@ -20,7 +20,7 @@ async function taken<T>(events: AsyncGenerator<Followed<T>>, count: number) {
 const big = (_: string, value: unknown) => (typeof value === "bigint" ? Number(value) : value);
 
 function numbers(count: number, maxEvents = 5, before?: SeqReservation): EventLog<number> {
-  const log = new EventLog<number>(kept, { maxEvents, maxBytes: 1e6, ...(before === undefined ? {} : { before }) });
+  const log = new EventLog<number>(kept, { maxEvents, maxBytes: 1e6, before });
   for (let i = 1; i <= count; i++) log.append(i, 1);
   return log;
 }

@@ -21,7 +21,7 @@ export interface CertificateContent {
   /** Encoded extensions, without the key identifiers, which are added. */
   readonly extensions: readonly Uint8Array[];
   /** Key identifier that certificates of this CA already contain; default: computed from the key. */
-  readonly keyId?: Uint8Array;
+  readonly keyId?: Uint8Array | undefined;
 }
 
 /** Certificates and lists are valid from this long ago, for clocks that are slow. */

@@ -69,7 +69,7 @@ export function crossSign(target: X509Certificate, signer: Signer, options: Cros
     notBefore,
     notAfter: Math.min(notBefore + options.days * DAY_MS, ...ends),
     extensions,
-    ...(subjectKeyId && { keyId: subjectKeyId }),
+    keyId: subjectKeyId,
   };
   return certify(content, signer);
 }

@@ -28,7 +28,7 @@ export function signSuccessor(successor: X509Certificate, before: Signer, now: n
     notBefore: now - BACKDATE_MS,
     notAfter: Math.min(...ends),
     extensions: [caConstraints(0), keyUsage("keyCertSign", "crlSign")],
-    ...(next.subjectKeyId && { keyId: next.subjectKeyId }),
+    keyId: next.subjectKeyId,
   };
   return certify(content, before);
 }

@@ -39,7 +39,7 @@ export interface CheckedTls {
   /** When the first certificate of our own chain expires, wall clock, ms. */
   readonly notAfter: number;
   /** When the first revocation list must be replaced, wall clock, ms. */
-  readonly listsDue?: number;
+  readonly listsDue?: number | undefined;
   /** The highest number of each issuer's revocation lists, by the SHA-256 of the issuer's public key. */
   readonly listNumbers: ReadonlyMap<string, bigint>;
 }
@@ -111,7 +111,7 @@ export function checkTls(
     issuers,
     notAfter,
     listNumbers,
-    ...(due.length > 0 && { listsDue: Math.min(...due) }),
+    listsDue: due.length > 0 ? Math.min(...due) : undefined,
   };
 }
 

@@ -9,10 +9,10 @@ export interface WorkSample {
 /** Facts about a process from the supervising half; unknown ones are absent. */
 export interface ProcessFacts {
   /** Its start time, in clock ticks since boot: distinguishes it from a later process with the same pid. */
-  readonly startTicks?: number;
-  readonly work?: WorkSample;
+  readonly startTicks?: number | undefined;
+  readonly work?: WorkSample | undefined;
   /** The names of the `.jsonl` files that it and its descendants have open, at most 16. */
-  readonly files?: readonly string[];
+  readonly files?: readonly string[] | undefined;
 }
 
 /** The facts that cost more to collect: each is collected only if it is requested. */

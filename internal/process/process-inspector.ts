@@ -27,9 +27,9 @@ export class ProcessInspector {
     const startedAt = stat?.isZombie === false ? stat.startedAt : undefined;
     const sample = work ? this.#sample(pid) : undefined;
     return {
-      ...(startedAt !== undefined && { startTicks: Number(startedAt) }),
-      ...(sample !== undefined && { work: sample }),
-      ...(files && { files: openFiles(pid, ".jsonl") }),
+      startTicks: startedAt === undefined ? undefined : Number(startedAt),
+      work: sample,
+      files: files ? openFiles(pid, ".jsonl") : undefined,
     };
   }
 

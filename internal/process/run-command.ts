@@ -10,7 +10,7 @@ interface CommandOptions {
   /** Bytes of stdout and of stderr that are kept; a program that writes more is killed. */
   readonly maxBytes: number;
   /** The user to run it as. Default: this process's user. */
-  readonly user?: { readonly uid: number; readonly gid: number };
+  readonly user?: { readonly uid: number; readonly gid: number } | undefined;
   /** Called with the program's process group; the function that it returns is called when the program has ended. */
   readonly watch?: (group: number) => () => void;
 }

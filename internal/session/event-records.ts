@@ -26,20 +26,20 @@ export interface StandingLines {
   /** Their hashes. */
   readonly lines: readonly number[];
   /** How many of the oldest ones had scrolled off the screen; a larger screen brings them back. Absent: none. */
-  readonly above?: number;
+  readonly above?: number | undefined;
   /** The text that was reported last continues in the next one; absent: it does not. */
-  readonly isOpen?: boolean;
+  readonly isOpen?: boolean | undefined;
 }
 
 /** A position as the journal keeps it. */
 interface RestoredCursor extends Subscriber {
   readonly seq: bigint;
-  readonly moment?: Moment;
+  readonly moment?: Moment | undefined;
 }
 
 /** The journal's records of the event log, sorted out. */
 export interface RestoredEvents {
-  readonly reservation?: SeqReservation;
+  readonly reservation?: SeqReservation | undefined;
   readonly cursors: readonly RestoredCursor[];
   readonly standing: StandingLines;
 }
@@ -86,25 +86,15 @@ export function restoreEvents(records: readonly EventRecord[]): RestoredEvents {
     if (record.type === "events") reservation = { epoch: record.epoch, reservedTo: BigInt(record.reservedTo) };
     else if (record.type === "standing") {
       const { lines, above, isOpen } = record;
-      standing = { lines, ...(above !== undefined && { above }), ...(isOpen !== undefined && { isOpen }) };
+      standing = { lines, above, isOpen };
     } else {
       const { epoch, owner = "", subscriber, moment } = record;
-      const position = {
-        epoch,
-        owner,
-        subscriber,
-        seq: BigInt(record.seq),
-        ...(moment === undefined ? {} : { moment }),
-      };
+      const position = { epoch, owner, subscriber, seq: BigInt(record.seq), moment };
       cursors.set(JSON.stringify([owner, subscriber]), position);
     }
   }
   const current = [...cursors.values()].filter(({ epoch }) => epoch === reservation?.epoch);
-  return {
-    ...(reservation === undefined ? {} : { reservation }),
-    cursors: current.map(({ epoch: _, ...cursor }) => cursor),
-    standing,
-  };
+  return { reservation, cursors: current.map(({ epoch: _, ...cursor }) => cursor), standing };
 }
 
 export function reservationRecord({ epoch, reservedTo }: SeqReservation): EventRecord {

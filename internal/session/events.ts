@@ -68,11 +68,7 @@ export class SessionEvents implements Task {
     );
     this.#log = new EventLog<SessionEvent>(
       { keep: (reservation) => deps.keep(reservationRecord(reservation)) },
-      {
-        maxEvents: options.eventBuffer,
-        maxBytes: options.eventBytes,
-        ...(restored.reservation === undefined ? {} : { before: restored.reservation }),
-      },
+      { maxEvents: options.eventBuffer, maxBytes: options.eventBytes, before: restored.reservation },
     );
     this.#epoch = this.#log.epoch;
     if (this.#epoch !== restored.reservation?.epoch) this.#cursors.clear();

@@ -5,7 +5,7 @@ import type { NudgeReceipt } from "./types.ts";
 interface Folded {
   readonly nudge: AcceptedNudge;
   readonly intent: boolean;
-  readonly ended?: NudgeEnd;
+  readonly ended?: NudgeEnd | undefined;
 }
 
 /** More than the queue and the nudges under way can be. */

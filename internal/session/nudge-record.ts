@@ -38,7 +38,7 @@ export interface NudgeEnd {
   /** Wall clock, ms. */
   readonly at: number;
   /** The same moment, for its age; absent in records of older versions. */
-  readonly moment?: Moment;
+  readonly moment?: Moment | undefined;
 }
 
 /** One message after a replay of the journal. */
@@ -46,7 +46,7 @@ export interface RestoredNudge {
   readonly nudge: AcceptedNudge;
   /** The agent may have it: the process ended before the attempt did. */
   readonly intent: boolean;
-  readonly ended?: NudgeEnd;
+  readonly ended?: NudgeEnd | undefined;
 }
 
 /** The owner of a message; in an older journal, its sender. Empty: callers could not be distinguished. */
@@ -112,5 +112,5 @@ export function recordsOf(nudges: readonly RestoredNudge[]): readonly NudgeRecor
 }
 
 export function endOf({ receipt, at, moment }: NudgeEnd): NudgeEnd {
-  return { receipt, at, ...(moment === undefined ? {} : { moment }) };
+  return { receipt, at, moment };
 }

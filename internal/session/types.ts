@@ -79,7 +79,7 @@ export interface NudgeReceipt {
   readonly evidence: readonly Evidence[];
   readonly timings: NudgeTimings;
   /** The text that was typed, only if it differs from the message. */
-  readonly deliveredText?: string;
+  readonly deliveredText?: string | undefined;
 }
 
 export type AgentStateName =
@@ -111,7 +111,7 @@ export interface RespondRequest {
   /** Key of a choice; empty only with `text`: the choice that asks for one. */
   readonly choice: string;
   /** One line of at most 65,536 bytes, for a choice that asks for text. */
-  readonly text?: string;
+  readonly text?: string | undefined;
   /** As a nudge's; empty: none. */
   readonly requestId: string;
 }
@@ -148,14 +148,14 @@ export interface PaneStatus {
   readonly state: AgentStateName;
   /** Wall clock, ms. */
   readonly stateSince: number;
-  readonly dialog?: Dialog;
+  readonly dialog?: Dialog | undefined;
   readonly evidence: readonly Evidence[];
   readonly agentPid: number;
-  readonly exitCode?: number;
+  readonly exitCode?: number | undefined;
   readonly restarts: number;
   readonly uptimeSeconds: number;
   /** Wall clock, ms; absent before the first output. */
-  readonly lastOutputAt?: number;
+  readonly lastOutputAt?: number | undefined;
   readonly queueDepth: number;
   readonly attached: number;
   readonly epoch: string;
@@ -163,12 +163,12 @@ export interface PaneStatus {
   readonly rows: number;
   readonly draft: boolean;
   /** When a person last typed at an attached terminal; wall clock, ms. */
-  readonly personInputAt?: number;
+  readonly personInputAt?: number | undefined;
   readonly background: readonly BackgroundTask[];
   /** Parked: the end of the limit, if the agent reports it; wall clock, ms. */
-  readonly parkedUntil?: number;
+  readonly parkedUntil?: number | undefined;
   /** The agent program's own id of its conversation; absent: unknown. */
-  readonly agentSessionId?: string;
+  readonly agentSessionId?: string | undefined;
   /** Names and versions: `gt-sidecar`, `tmux`, `agent`. */
   readonly versions: Readonly<Record<string, string>>;
 }
@@ -215,7 +215,7 @@ export interface WatchRequest {
   readonly intervalMs: number;
   readonly ansi: boolean;
   readonly epoch: string;
-  readonly afterOffset?: bigint;
+  readonly afterOffset?: bigint | undefined;
 }
 
 export interface WatchUpdate {

@@ -52,7 +52,7 @@ export function respondRequest(request: pane.RespondRequest): MessageInitShape<t
 
 export function respondRequestOf(request: pb.SidecarRespondRequest): pane.RespondRequest {
   const { dialogId, choice, text, requestId } = request;
-  return { dialogId, choice, requestId, ...(text === "" ? {} : { text }) };
+  return { dialogId, choice, requestId, text: text || undefined };
 }
 
 export function respondResponse(result: pane.RespondResult): MessageInitShape<typeof pb.SidecarRespondResponseSchema> {

@@ -38,7 +38,7 @@ export function nudgeRequest(request: pane.NudgeRequest): MessageInitShape<typeo
     sender: request.sender,
     priority: PRIORITIES.values[request.priority],
     ttlMs: BigInt(request.ttlMs),
-    ...(request.quietMs !== undefined && { quietMs: BigInt(request.quietMs) }),
+    quietMs: BigInt(request.quietMs ?? 0),
   };
 }
 
@@ -96,16 +96,13 @@ export function receiptMessage(receipt: pane.NudgeReceipt): common.NudgeReceipt 
   const response = create(pb.SidecarNudgeResponseSchema, nudgeResponse(receipt));
   const { requestId, outcome, error, evidence, timings } = response;
   const { sender } = receipt;
-  return create(common.NudgeReceiptSchema, {
-    ...{ requestId, outcome, error, evidence, sender },
-    ...(timings && { timings }),
-  });
+  return create(common.NudgeReceiptSchema, { requestId, outcome, error, evidence, sender, timings });
 }
 
 /** The inverse of `receiptMessage`. */
 export function eventReceipt(receipt: common.NudgeReceipt): pane.NudgeReceipt {
   const { requestId, outcome, error, evidence, timings, sender } = receipt;
-  const response = { requestId, outcome, error, evidence, ...(timings && { timings }) };
+  const response = { requestId, outcome, error, evidence, timings };
   return nudgeReceipt(create(pb.SidecarNudgeResponseSchema, response), sender);
 }
 

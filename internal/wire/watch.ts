@@ -27,7 +27,7 @@ const MODES = enumWords<pane.WatchRequest["mode"]>()(pb.WatchMode, {
 export function watchRequest(request: pane.WatchRequest): MessageInitShape<typeof pb.SidecarWatchRequestSchema> {
   const { lines, intervalMs, ansi, epoch, afterOffset } = request;
   const mode = MODES.values[request.mode];
-  return { lines, intervalMs, ansi, epoch, mode, ...(afterOffset === undefined ? {} : { afterOffset }) };
+  return { lines, intervalMs, ansi, epoch, mode, afterOffset };
 }
 
 /** @throws DomainError `invalid` for a mode that this sidecar does not know */
@@ -38,7 +38,7 @@ export function watchRequestOf(request: pb.SidecarWatchRequest): pane.WatchReque
     intervalMs: request.intervalMs,
     ansi: request.ansi,
     epoch: request.epoch,
-    ...(request.afterOffset === undefined ? {} : { afterOffset: request.afterOffset }),
+    afterOffset: request.afterOffset,
   };
 }
 
@@ -50,7 +50,7 @@ export function outputUpdate(update: pane.WatchUpdate): MessageInitShape<typeof 
     sessionAlive: alive,
     timestamp: rfc3339(timestamp),
     kind: KINDS.values[kind],
-    ...(gap === undefined ? {} : { gap: create(GapSchema, { ...gap, reason: GAPS.values[gap.reason] }) }),
+    gap: gap && create(GapSchema, { ...gap, reason: GAPS.values[gap.reason] }),
   };
 }
 

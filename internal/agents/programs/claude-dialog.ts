@@ -48,9 +48,9 @@ export function claudeDialog(screen: Screen): DialogView | undefined {
   const text = textOfRows(screen, top, end);
   const kind = kindOf(screen, text, list);
   const shown = { kind, title: firstWords(text), text };
-  if (list?.type === "list") return { ...shown, choices: list.choices, ...(list.beside && { beside: true }) };
+  if (list?.type === "list") return { ...shown, choices: list.choices, beside: list.beside };
   const why = list?.why ?? (kind === "other" ? undefined : "none of its choices is marked");
-  return { ...shown, choices: [], ...(why === undefined ? {} : { unclear: why }) };
+  return { ...shown, choices: [], unclear: why };
 }
 
 /** True for a row that names the keys of a dialog. */

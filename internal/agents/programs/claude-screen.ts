@@ -42,10 +42,10 @@ export function claudeView(screen: Screen): ScreenView {
   const background = [...shellsBelow(screen, composer.bottom + 2), ...(above.agents ?? [])];
   return {
     composer,
-    ...(busy === undefined ? {} : { busy }),
-    ...(above.parked === undefined ? {} : { parked: above.parked }),
-    ...(above.parkedRow === undefined ? {} : { parkedRow: above.parkedRow }),
-    ...(background.length === 0 ? {} : { background }),
+    busy,
+    parked: above.parked,
+    parkedRow: above.parkedRow,
+    background: background.length === 0 ? undefined : background,
   };
 }
 
@@ -67,9 +67,9 @@ function composerBox(screen: Screen): ComposerView | undefined {
 }
 
 interface Above {
-  readonly spinner?: string;
+  readonly spinner?: string | undefined;
   readonly parked?: string;
-  readonly parkedRow?: string;
+  readonly parkedRow?: string | undefined;
   readonly agents?: readonly BackgroundCount[];
 }
 
@@ -86,14 +86,14 @@ function aboveComposer(screen: Screen, from: number): Above {
     else if (/^ {2}(?:❯\s|⎿ +Queued\b)/.test(text)) sawQueue = true;
     else if (text.trim() === "" || /^\s/.test(text)) continue;
     else if (!(/^❯\s/.test(text) && sawQueue && spinner !== undefined))
-      return { ...(spinner === undefined ? {} : { spinner }), ...parkedIn(text), ...agentsIn(text) };
+      return { spinner, ...parkedIn(text), ...agentsIn(text) };
   }
-  return spinner === undefined ? {} : { spinner };
+  return { spinner };
 }
 
 function parkedIn(text: string): Pick<Above, "parked" | "parkedRow"> {
   const match = text.length < 400 ? PARKED.exec(text) : null;
-  return match === null ? {} : { parked: match[0], ...(/\bresets\b/.test(text) ? { parkedRow: text } : {}) };
+  return match === null ? {} : { parked: match[0], parkedRow: /\bresets\b/.test(text) ? text : undefined };
 }
 
 function agentsIn(text: string): { readonly agents?: readonly BackgroundCount[] } {

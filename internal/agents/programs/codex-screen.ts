@@ -37,9 +37,9 @@ export function codexView(screen: Screen): ScreenView {
   const busy = above.working ?? titleMark(screen) ?? (screen.title === "" ? above.unfinished : undefined);
   return {
     composer,
-    ...(busy === undefined ? {} : { busy }),
-    ...(above.parked === undefined ? {} : { parked: above.parked }),
-    ...(behind.count === 0 ? {} : { background: [{ kind: "shell", count: behind.count }] }),
+    busy,
+    parked: above.parked,
+    background: behind.count === 0 ? undefined : [{ kind: "shell", count: behind.count }],
   };
 }
 
@@ -104,8 +104,8 @@ function terminalsAbove(screen: Screen, from: number): { readonly count: number;
 
 interface Above {
   readonly working?: string;
-  readonly parked?: string;
-  readonly unfinished?: string;
+  readonly parked?: string | undefined;
+  readonly unfinished?: string | undefined;
 }
 
 /** From the composer upwards: its own queue with headings, then the working row; the first other row ends it. */
@@ -120,10 +120,7 @@ function aboveComposer(screen: Screen, from: number): Above {
 
 function ended(text: string): Above {
   const parked = text.length < 400 ? PARKED.exec(text)?.[0] : undefined;
-  return {
-    ...(parked === undefined ? {} : { parked }),
-    ...(isTurnOver(text) ? {} : { unfinished: "a turn without its end" }),
-  };
+  return { parked, unfinished: isTurnOver(text) ? undefined : "a turn without its end" };
 }
 
 function titleMark(screen: Screen): string | undefined {

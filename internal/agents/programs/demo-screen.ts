@@ -24,10 +24,7 @@ export function demoView(screen: Screen): ScreenView {
   }
   if (!/^[> ]( |$)/.test(lineAt(screen, upper + 1))) return {};
   const busy = busyMark(screen, upper - 1, status);
-  return {
-    composer: composerIn(screen, upper + 1, lower - 1),
-    ...(busy === undefined ? {} : { busy }),
-  };
+  return { composer: composerIn(screen, upper + 1, lower - 1), busy };
 }
 
 function fullRule(screen: Screen, row: number): boolean {

@@ -47,7 +47,7 @@ export function openCodeDialog(screen: Screen): DialogView | undefined {
   const choices = choicesIn(screen, box);
   const shown = { kind, title: firstWords(text), text };
   if (choices?.type === "list") return { ...shown, choices: choices.choices };
-  return { ...shown, choices: [], ...(choices === undefined ? {} : { unclear: choices.why }) };
+  return { ...shown, choices: [], unclear: choices?.why };
 }
 
 function boxAtBottom(screen: Screen): Box | undefined {

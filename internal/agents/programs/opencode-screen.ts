@@ -22,11 +22,7 @@ export function opencodeView(screen: Screen): ScreenView {
   const status = sliceColumns(lineAt(screen, box.floor + 1), 0, box.right);
   const busy = INTERRUPT.exec(status)?.[0];
   const parked = RETRY.exec(status)?.[0];
-  return {
-    composer: composerIn(screen, box),
-    ...(busy === undefined ? {} : { busy }),
-    ...(parked === undefined ? {} : { parked }),
-  };
+  return { composer: composerIn(screen, box), busy, parked };
 }
 
 /** Rows and columns of the composer's box: `ceiling` and `floor` are the blank first row and the closing row. */

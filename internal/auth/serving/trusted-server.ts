@@ -174,7 +174,7 @@ export class TrustedServer implements Task {
     const { listen, services, plain, rules, hostCheck, maxConnectionAgeMs, graceMs, limits } = this.#options;
     const { routes, gates, ...more } = rules(tls);
     return new RpcServer(
-      { clock, logger, health, metrics, ...(audit && { decisions: audit }) },
+      { clock, logger, health, metrics, decisions: audit },
       {
         ...listen,
         ...(tls && this.#trust(tls)),
@@ -186,9 +186,10 @@ export class TrustedServer implements Task {
           healthRoutes(health)(router);
           reflectionRoutes([...services, Health])(router);
         },
-        ...(plain && { plain: plainServing(clock, plain) }),
-        ...(tracer && { interceptors: [traceCalls(tracer)] }),
+        plain: plain && plainServing(clock, plain),
+        interceptors: tracer && [traceCalls(tracer)],
         graceMs,
+        // An undefined age would replace the default one.
         limits: { ...limits, ...(maxConnectionAgeMs !== undefined && { maxConnectionAgeMs }) },
       },
     );
@@ -217,7 +218,7 @@ export class TrustedServer implements Task {
   #tokenLayer({ mayWait, ...tokens }: ServerTokenOptions): TokenLayer {
     const { clock, logger, audit } = this.#deps;
     const { tls, clientCertificate = tls === undefined ? "optional" : "required" } = this.#options;
-    const deps = { clock, logger, tls: () => this.tls, ...(audit && { decisions: audit }) };
+    const deps = { clock, logger, tls: () => this.tls, decisions: audit };
     return new TokenLayer(deps, { ...tokens, clientCertificate });
   }
 

@@ -21,7 +21,7 @@ export function checkTlsFolder(dir: string, trust: TrustOptions, now: number): X
     const { hint } = err.fields;
     throw new DomainError("invalid", `cannot serve with ${dir}: ${err.message}`, {
       cause: err,
-      ...(hint !== undefined && { fields: { hint } }),
+      fields: hint === undefined ? undefined : { hint },
     });
   }
 }

@@ -169,7 +169,7 @@ export class AgentDeliveries implements Courier {
   #atTheKeys(): Pick<Situation, "typing" | "personQuietMs"> {
     const { clock, people } = this.#deps;
     const { inputAt, isTyping: typing } = people;
-    return { typing, ...(inputAt !== undefined && { personQuietMs: clock.monotonicMs() - inputAt.monotonicMs }) };
+    return { typing, personQuietMs: inputAt && clock.monotonicMs() - inputAt.monotonicMs };
   }
 
   /** Judges an attempt that an earlier process began. */

@@ -67,18 +67,18 @@ export interface DeliveryEnd {
   readonly error: string;
   readonly evidence: readonly Evidence[];
   /** Steps as in `NudgeTimings`. */
-  readonly pastedMs?: number;
-  readonly typedMs?: number;
-  readonly submittedMs?: number;
+  readonly pastedMs?: number | undefined;
+  readonly typedMs?: number | undefined;
+  readonly submittedMs?: number | undefined;
   readonly confirmedMs?: number;
   /** Something was typed and not seen to leave: it may still be in the prompt. */
   readonly stands?: true;
   /** Monotonic ms: the agent has not drawn, or not read, the text typed then: it may hang. */
-  readonly undrawnSince?: number;
+  readonly undrawnSince?: number | undefined;
   /** The composer when it last showed this text alone; absent if it was seen without the text since. */
-  readonly drawn?: string;
+  readonly drawn?: string | undefined;
   /** The residue of the text in a composer that it has left; see `residueOn`. */
-  readonly residue?: string;
+  readonly residue?: string | undefined;
 }
 
 /** One screen's evidence about a text under way. */
@@ -188,7 +188,7 @@ export class Attempt {
 
   /** The end of a text that was not seen to leave. */
   leave(outcome: NudgeOutcome, error: string, undrawnSince?: number): DeliveryEnd {
-    return { ...this.end(outcome, error), stands: true, ...(undrawnSince === undefined ? {} : { undrawnSince }) };
+    return { ...this.end(outcome, error), stands: true, undrawnSince };
   }
 
   end(outcome: NudgeOutcome, error: string, evidence: readonly Evidence[] = []): DeliveryEnd {
@@ -199,11 +199,11 @@ export class Attempt {
       outcome,
       error,
       evidence: seen,
-      ...(this.#pastedMs === undefined ? {} : { pastedMs: this.#pastedMs }),
-      ...(this.#typedMs === undefined ? {} : { typedMs: this.#typedMs }),
-      ...(this.#submittedMs === undefined ? {} : { submittedMs: this.#submittedMs }),
-      ...(this.#drawn === undefined ? {} : { drawn: this.#drawn }),
-      ...(this.#residue === undefined ? {} : { residue: this.#residue }),
+      pastedMs: this.#pastedMs,
+      typedMs: this.#typedMs,
+      submittedMs: this.#submittedMs,
+      drawn: this.#drawn,
+      residue: this.#residue,
     };
   }
 }

@@ -13,7 +13,7 @@ export interface Situation {
   /** A person at an attached terminal is typing. */
   readonly typing?: boolean;
   /** Milliseconds since a person's last key of any kind; absent: none yet. */
-  readonly personQuietMs?: number;
+  readonly personQuietMs?: number | undefined;
   /** A message of ours was submitted a moment ago: the composer may still show the old drawing of it. */
   readonly justSubmitted?: boolean;
   /** In this life no source has shown yet that the agent is idle or working, although the agent can prove it. */

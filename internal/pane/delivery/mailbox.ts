@@ -62,9 +62,9 @@ export class Mailbox {
       const common = { nudge, callerReleased: true, waiting: 0, attempts: 0, changed: new SignalBus() };
       this.#book.add({
         ...common,
-        ...(ended === undefined
-          ? {}
-          : { receipt: ended.receipt, endedAt: ended.at, endedMs: deps.time.atMs(ended.moment) }),
+        receipt: ended?.receipt,
+        endedAt: ended?.at,
+        endedMs: ended && deps.time.atMs(ended.moment),
         phase,
       });
     }
@@ -153,7 +153,7 @@ export class Mailbox {
     return [...this.#book.all()].map(({ nudge, phase, receipt, endedAt = nudge.acceptedAt, endedMs = 0 }) => ({
       nudge,
       intent: phase === "delivering" || phase === "unseen",
-      ...(receipt === undefined ? {} : { ended: { receipt, at: endedAt, moment: time.momentOf(endedMs) } }),
+      ended: receipt && { receipt, at: endedAt, moment: time.momentOf(endedMs) },
     }));
   }
 

@@ -78,12 +78,10 @@ async function receiptOf(box: Mailbox, part: Partial<NudgeRequest> = {}): Promis
   }
 }
 
-const reported = ({ queuedMs, typedMs, submittedMs, confirmedMs }: NudgeTimings) => ({
-  ...(queuedMs === undefined ? {} : { queuedMs }),
-  ...(typedMs === undefined ? {} : { typedMs }),
-  ...(submittedMs === undefined ? {} : { submittedMs }),
-  ...(confirmedMs === undefined ? {} : { confirmedMs }),
-});
+const reported = ({ queuedMs, typedMs, submittedMs, confirmedMs }: NudgeTimings) => {
+  return { queuedMs, typedMs, submittedMs, confirmedMs };
+};
+const SOME = expect.any(Number);
 
 const drawnAfter = (ms: number) => {
   pane.onPaste = (text) => pane.after(ms, () => pane.compose(text));
@@ -115,7 +113,7 @@ describe("the times in a receipt", () => {
     pane.onEnter = () => {};
     const { outcome, timings } = await receiptOf(mailbox());
     expect(outcome).toBe("stranded");
-    expect(Object.keys(reported(timings))).toEqual(["queuedMs", "typedMs", "submittedMs"]);
+    expect(reported(timings)).toEqual({ queuedMs: SOME, typedMs: SOME, submittedMs: SOME });
   });
 
   it("STRANDED behind a dialog that opened before Enter: nothing was submitted", async () => {
@@ -146,7 +144,7 @@ describe("the times in a receipt", () => {
     };
     const { outcome, timings } = await receiptOf(box);
     expect(outcome).toBe("unknown");
-    expect(Object.keys(reported(timings))).toEqual(["queuedMs", "typedMs", "submittedMs"]);
+    expect(reported(timings)).toEqual({ queuedMs: SOME, typedMs: SOME, submittedMs: SOME });
   });
 
   it("after a restart: counted from the acceptance in the previous process", async () => {

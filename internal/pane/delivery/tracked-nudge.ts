@@ -23,11 +23,11 @@ export interface TrackedNudge {
   readonly acceptedMonotonicMs?: number;
   /** Milliseconds from its acceptance to the beginning of the last attempt. */
   startedMs?: number;
-  receipt?: NudgeReceipt;
+  receipt?: NudgeReceipt | undefined;
   /** Wall clock, ms. */
-  endedAt?: number;
+  endedAt?: number | undefined;
   /** The same for its age, see `MachineTime`. */
-  endedMs?: number;
+  endedMs?: number | undefined;
   readonly changed: SignalBus;
 }
 
@@ -62,6 +62,6 @@ export function receiptOf(
     queuePosition: 0,
     evidence: result?.evidence ?? [],
     timings,
-    ...(isChanged ? { deliveredText: nudge.text } : {}),
+    deliveredText: isChanged ? nudge.text : undefined,
   };
 }

@@ -12,7 +12,7 @@ export interface BackgroundSigns {
   /** The list of the last hook that had one, without those reported as ended since. */
   readonly told: readonly ReportedTask[];
   /** The state file, when it is newer than that list. */
-  readonly file?: FileState;
+  readonly file?: FileState | undefined;
   readonly counts: readonly BackgroundCount[];
 }
 

@@ -35,6 +35,6 @@ export class HookedTasks {
     const told = this.#told;
     const tasks = told?.tasks ?? (counts.length > 0 || view.composer !== undefined ? [] : before);
     const isNewer = file !== undefined && (told === undefined || file.at >= told.at || now - told.at > FILE_LAG_MS);
-    return backgroundTasks({ told: tasks, counts, ...(isNewer ? { file: file.state } : {}) }, before, wall);
+    return backgroundTasks({ told: tasks, counts, file: isNewer ? file.state : undefined }, before, wall);
   }
 }

@@ -9,19 +9,19 @@ export interface JudgeSignals {
   /** The agent's life so far: when it was started, and whether it ever showed that it takes messages. */
   readonly startedAt: number;
   readonly everReady: boolean;
-  readonly hook?: { readonly event: HookEvent; readonly at: number };
-  readonly file?: { readonly state: FileState; readonly at: number };
+  readonly hook?: { readonly event: HookEvent; readonly at: number } | undefined;
+  readonly file?: { readonly state: FileState; readonly at: number } | undefined;
   readonly screen?: ScreenSign;
-  readonly lastOutputAt?: number;
+  readonly lastOutputAt?: number | undefined;
   /**
    * When the agent's processes were last seen to compute or to write, which is looked for only before it counts as
    * stalled.
    */
-  readonly lastWorkAt?: number;
+  readonly lastWorkAt?: number | undefined;
   /** When something was typed that the agent has not been seen to take in: until it prints something, it may hang. */
-  readonly typedAt?: number;
+  readonly typedAt?: number | undefined;
   /** When our last message was submitted: an earlier sign of idle proves nothing about now. */
-  readonly submittedAt?: number;
+  readonly submittedAt?: number | undefined;
 }
 
 export interface ScreenSign {
@@ -47,7 +47,7 @@ export interface Verdict {
   /** Monotonic time at which the verdict may change without any new signal. */
   readonly reconsiderAt?: number;
   /** The monotonic time at which a busy agent, or one that draws nothing, counts as stalled. */
-  readonly stallsAt?: number;
+  readonly stallsAt?: number | undefined;
 }
 
 export interface JudgeOptions {

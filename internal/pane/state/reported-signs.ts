@@ -178,12 +178,12 @@ export class ReportedSigns implements Omit<AgentSigns, "waitsForPerson"> {
       process: this.#process,
       processSince: this.#processSince,
       startedAt,
-      ...(this.#hook === undefined ? {} : { hook: this.#hook }),
-      ...(file === undefined ? {} : { file }),
-      ...(this.#lastOutputAt === undefined ? {} : { lastOutputAt: this.#lastOutputAt }),
-      ...(this.#lastWorkAt === undefined ? {} : { lastWorkAt: this.#lastWorkAt }),
-      ...(submittedAt === undefined ? {} : { submittedAt }),
-      ...(typedAt === undefined ? {} : { typedAt }),
+      hook: this.#hook,
+      file,
+      lastOutputAt: this.#lastOutputAt,
+      lastWorkAt: this.#lastWorkAt,
+      submittedAt,
+      typedAt,
     };
   }
 }

@@ -65,7 +65,7 @@ function holding({ verdict: before, judgedAt, until }: Held, verdict: Verdict, n
     state: before.state,
     evidence: [...evidence, ...verdict.evidence],
     reconsiderAt: Math.min(until, verdict.reconsiderAt ?? until),
-    ...(stallsAt === undefined ? {} : { stallsAt }),
+    stallsAt,
     isHeld: true,
   };
 }

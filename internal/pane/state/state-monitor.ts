@@ -26,7 +26,7 @@ export interface StateReport {
   /** Wall clock, ms. */
   readonly since: number;
   readonly evidence: readonly Evidence[];
-  readonly dialog?: Dialog;
+  readonly dialog?: Dialog | undefined;
   /** The state is the one from before a resize: the screen proves nothing until the program has repainted it. */
   readonly isHeld: boolean;
   readonly composerSeen: boolean;
@@ -201,7 +201,7 @@ export class StateMonitor implements AgentSigns {
       state,
       since: state === before.state ? before.since : wall,
       evidence,
-      ...(kept === undefined || state !== "dialog" ? {} : { dialog: kept }),
+      dialog: state === "dialog" ? kept : undefined,
       isHeld,
       composerSeen: view.composer !== undefined,
       draft: !this.#typing && view.composer !== undefined && this.#isDraft(view.composer),

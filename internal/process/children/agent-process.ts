@@ -14,7 +14,7 @@ export interface AgentCommand {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
   /** The user to run it as. Default: this process's user. */
-  readonly user?: UnixUser;
+  readonly user?: UnixUser | undefined;
 }
 
 /** The end of a process: one of the two is set. */

@@ -44,7 +44,7 @@ export class JsonRpcPeer {
   }
 
   notify(method: string, params?: object): Promise<void> {
-    return this.#write({ ...this.#version, method, ...(params !== undefined && { params }) });
+    return this.#write({ ...this.#version, method, params });
   }
 
   /** False for a line that is no message. */

@@ -23,6 +23,6 @@ export class TurnPhase {
   idle(hasFailed: boolean): void {
     if (!this.#isBusy) return;
     this.#isBusy = false;
-    this.#link.emit({ type: "phase", state: "idle", ...(hasFailed && { hasFailed }) });
+    this.#link.emit({ type: "phase", state: "idle", hasFailed: hasFailed || undefined });
   }
 }

@@ -80,7 +80,7 @@ class ClaudeConversation implements Conversation {
 
   async open(signal: AbortSignal): Promise<void> {
     const prompt = this.#options["system_prompt"];
-    await this.#request({ subtype: "initialize", ...(prompt !== undefined && { appendSystemPrompt: prompt }) }, signal);
+    await this.#request({ subtype: "initialize", appendSystemPrompt: prompt }, signal);
     this.#isOpen = true;
   }
 

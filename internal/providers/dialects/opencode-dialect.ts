@@ -163,7 +163,7 @@ class OpencodeConversation implements Conversation {
   }
 
   #say(text: string, modelChars = 0): void {
-    if (text !== "") this.#link.emit({ type: "output", stream: "stdout", text, ...(modelChars > 0 && { modelChars }) });
+    if (text !== "") this.#link.emit({ type: "output", stream: "stdout", text, modelChars: modelChars || undefined });
   }
 }
 

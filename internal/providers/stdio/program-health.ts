@@ -24,7 +24,7 @@ export interface ProgramOptions {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
   /** The user to run it as. Default: this process's user. */
-  readonly user?: UnixUser;
+  readonly user?: UnixUser | undefined;
   /**
    * How long the program may take to start, and to report its version. On a busy machine, or not in memory yet, some
    * programs take longer than ten seconds.
@@ -83,7 +83,7 @@ export class ProgramHealth {
     const mark = randomUUID();
     const env = { ...this.#options.env, [MARK_VARIABLE]: mark };
     const watch = (group: number) => this.#deps.guard.watch(group, mark);
-    const limits = { cwd, env, timeoutMs: startupTimeoutMs, maxBytes: MAX_BYTES, watch, ...(user && { user }) };
+    const limits = { cwd, env, timeoutMs: startupTimeoutMs, maxBytes: MAX_BYTES, watch, user };
     const result = await this.#deps.run(file, [...versionArgs, "--version"], limits, new AbortController().signal);
     switch (result.type) {
       case "missing":

@@ -87,7 +87,7 @@ export class StdioProvider implements Provider {
     this.#config = config;
     const env = agentEnvironment(dialect, deps.env, deps.asking);
     this.#health = new ProgramHealth(deps, {
-      ...(deps.asking && { user: deps.asking }),
+      user: deps.asking,
       ...{ provider: dialect.id, binary: config.binary, cwd: deps.cwd, env },
       ...{ versionArgs: config.leading ?? [], startupTimeoutMs: config.startupTimeoutMs },
     });
@@ -119,7 +119,7 @@ export class StdioProvider implements Provider {
       args: [...leading, ...this.#dialect.argv(args, config), ...(added?.args ?? [])],
       cwd: config.cwd,
       env: { ...own, ...tools?.env, ...added?.env },
-      ...(user && { user }),
+      user,
     };
     const deps = { ...this.#deps, dialect: this.#dialect, startupTimeoutMs };
     return StdioHandle.start(deps, command, config, signal);

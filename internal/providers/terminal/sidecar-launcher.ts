@@ -102,7 +102,7 @@ export class SidecarLauncher implements TerminalLauncher {
     const folder = TerminalFolder.of(this.#options.folder, config, apart);
     folder.remove();
     const begun = { version: 1, config, marker: randomUUID(), pid: 0, startedAt: "" } as const;
-    const record: TerminalRecord = { ...begun, ...(apart && { apart }) };
+    const record: TerminalRecord = { ...begun, apart };
     folder.write(record);
     folder.makePlace();
     return this.#launch(folder, record, command, config.cwd, signal);

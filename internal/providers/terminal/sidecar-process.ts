@@ -21,8 +21,8 @@ export interface SidecarCommand {
 
 /** The end of a sidecar's process; absent parts are unknown because it was not our child. */
 export interface SidecarEnd {
-  readonly code?: number;
-  readonly signal?: NodeJS.Signals;
+  readonly code?: number | undefined;
+  readonly signal?: NodeJS.Signals | undefined;
 }
 
 /** The process of a session's sidecar, which outlives this one. */
@@ -56,9 +56,7 @@ export async function startSidecarProcess(command: SidecarCommand): Promise<Side
       child.on("error", () => {
         if (!isStarted) resolve({ code: 127 });
       });
-      child.once("exit", (code, signal) =>
-        resolve({ ...(code !== null && { code }), ...(signal !== null && { signal }) }),
-      );
+      child.once("exit", (code, signal) => resolve({ code: code ?? undefined, signal: signal ?? undefined }));
     });
     await once(child, "spawn").catch((cause: unknown) => {
       throw new DomainError("precondition", `cannot start ${program}`, { cause });

@@ -18,7 +18,7 @@ export interface TerminalRecord {
   /** Distinguishes the process from a later one with its pid; empty: unknown. */
   readonly startedAt: string;
   /** Absent: the session runs as this process's user, with all its files in the folder of the record. */
-  readonly apart?: Apart;
+  readonly apart?: Apart | undefined;
 }
 
 /** The user that a session runs as, and the parent of other users' session folders. */

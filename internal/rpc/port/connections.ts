@@ -174,7 +174,7 @@ export class Connections implements Task {
     this.#logger.info({ ...who, why: refusal.message }, isNew ? "refusing a caller" : "ending a caller's connection");
     const { address } = peer;
     const { serialNumber: serial } = certificate;
-    this.#decided({ address, serial, reason: refusal.message, ...(identity !== undefined && { identity }) });
+    this.#decided({ address, serial, reason: refusal.message, identity });
     void this.#end(record, refusal);
   }
 

@@ -35,9 +35,11 @@ export interface AdapterOptions extends ConnectRouterOptions {
   /** Adds our ErrorInfo to the details of every error, including those that Connect itself makes. Default true. */
   readonly describesErrors?: boolean;
   /** Finds a handler for requests to a path that is not an RPC's. */
-  readonly plain?: (path: string) => ((req: ServerRequest, res: ServerResponse12) => Promise<void>) | undefined;
+  readonly plain?:
+    | ((path: string) => ((req: ServerRequest, res: ServerResponse12) => Promise<void>) | undefined)
+    | undefined;
   /** Answers requests that are not RPCs of this server. Default: 404. */
-  readonly fallback?: (req: ServerRequest, res: ServerResponse12) => void | Promise<void>;
+  readonly fallback?: ((req: ServerRequest, res: ServerResponse12) => void | Promise<void>) | undefined;
 }
 
 export interface Adapter {

@@ -32,7 +32,7 @@ export interface PlainServing {
 export interface GuardDeps {
   readonly logger: Logger;
   readonly metrics?: Metrics;
-  readonly decisions?: Decisions;
+  readonly decisions?: Decisions | undefined;
   readonly connections: Connections;
   readonly callers: CallerConnections;
   readonly calls: Calls;

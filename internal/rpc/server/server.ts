@@ -44,7 +44,7 @@ export interface RpcServerDeps {
   readonly health?: HealthState;
   readonly metrics?: Metrics;
   /** For an audit log. If set, the details of a refusal contain the call's correlation id. */
-  readonly decisions?: Decisions;
+  readonly decisions?: Decisions | undefined;
 }
 
 /** With `path` it serves a unix socket: plaintext, with peers of type `local`. */
@@ -75,9 +75,9 @@ export interface RpcServerOptions extends ListenAddress {
   /** Run in order before a request's body is read; errors become the response. The place to authenticate. */
   readonly gates?: readonly Gate[];
   /** Plain HTTP routes and upgrades besides RPCs: see `plainServing` in `rpc/routes`. */
-  readonly plain?: PlainServing;
+  readonly plain?: PlainServing | undefined;
   /** Run inside the server's own interceptors (metrics, errors). */
-  readonly interceptors?: readonly Interceptor[];
+  readonly interceptors?: readonly Interceptor[] | undefined;
   /** Adds our ErrorInfo to the details of every error, including those that Connect itself makes. Default true. */
   readonly describesErrors?: boolean;
   /** Answers other requests. Default: 404. */
@@ -214,8 +214,8 @@ export class RpcServer implements Task {
     const { logger, metrics } = this.#deps;
     return createAdapter(logger, {
       routes,
-      ...(plain && { plain: (path) => plain.route(path, guard) }),
-      ...(fallback && { fallback }),
+      plain: plain && ((path) => plain.route(path, guard)),
+      fallback,
       describesErrors,
       readMaxBytes,
       // An unknown field takes two bytes of a request, and a hundred in memory for as long as the call lasts.

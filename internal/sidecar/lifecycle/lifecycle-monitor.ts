@@ -19,7 +19,10 @@ interface SessionHelp {
   /** The fate of the session of the agent with this pid; undefined if it is not known (yet). */
   session(pid: number): Promise<"there" | "gone" | undefined>;
   /** Facts of a process; without `startTicks` it has ended; undefined if the other half does not answer. */
-  process(pid: number, what: { readonly work: false }): Promise<{ readonly startTicks?: number } | undefined>;
+  process(
+    pid: number,
+    what: { readonly work: false },
+  ): Promise<{ readonly startTicks?: number | undefined } | undefined>;
   /** How many processes beside the agent the kernel has killed for lack of memory; undefined if unknown. */
   oomKills(): Promise<number | undefined>;
   /** Asks for a new tmux server, and a new agent with it. */

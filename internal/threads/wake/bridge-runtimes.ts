@@ -147,10 +147,10 @@ function runtimeOf(bridge: OpenBridge, session: GetSessionResponse): Runtime {
       nudge: (request, signal) => backend.nudge(request, signal),
       getNudge: (id, signal) => backend.getNudge(id, signal),
       cancelNudge: (id, signal) => backend.cancelNudge(id, signal),
-      status: async (signal) => ({
-        ...(agentSessionId !== "" && { agentSessionId }),
-        ...(await backend.status(signal)),
-      }),
+      status: async (signal) => {
+        const status = await backend.status(signal);
+        return { ...status, agentSessionId: status.agentSessionId ?? (agentSessionId || undefined) };
+      },
       // The connection serves all sessions.
       [Symbol.asyncDispose]: async () => {},
     },

@@ -34,11 +34,9 @@ describe("parseFacts", () => {
   it("distinguishes an exit code, a signal, and an end that tmux missed", () => {
     expect(facts("1,0,,0,1,0,1,1,0,0,0,", "", "")).toMatchObject({ dead: true, deadStatus: 0 });
     const signal = facts("1,,9,0,1,0,1,1,0,0,0,", "", "");
-    expect(signal).toMatchObject({ deadSignal: 9 });
-    expect(signal).not.toHaveProperty("deadStatus");
+    expect(signal).toMatchObject({ deadSignal: 9, deadStatus: undefined });
     const missed = facts("1,,,0,1,0,1,1,0,0,0,", "", "");
-    expect(missed).not.toHaveProperty("deadStatus");
-    expect(missed).not.toHaveProperty("deadSignal");
+    expect(missed).toMatchObject({ deadStatus: undefined, deadSignal: undefined });
   });
 
   it("keeps commas and old separators in a title", () => {

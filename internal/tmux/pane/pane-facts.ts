@@ -28,9 +28,9 @@ export interface PaneFacts {
   /**
    * Its exit code; absent while it lives, when a signal ended it, or when tmux missed its end (`recoverDeadStatus`).
    */
-  readonly deadStatus?: number;
+  readonly deadStatus?: number | undefined;
   /** Number of the signal that ended it. Absent on tmux older than 3.3. */
-  readonly deadSignal?: number;
+  readonly deadSignal?: number | undefined;
   readonly alternate: boolean;
   /** The last process started in the pane, also after its end. */
   readonly pid: number;
@@ -44,7 +44,7 @@ export interface PaneFacts {
   /** Panes of its window, itself included. */
   readonly panes: number;
   /** When something was printed last; wall clock, ms, rounded up to the end of the second that tmux reports. */
-  readonly activityAt?: number;
+  readonly activityAt?: number | undefined;
   readonly currentCommand: string;
   readonly title: string;
 }
@@ -110,9 +110,9 @@ export function parseFacts(lines: readonly string[], separator: string): PaneFac
   const activity = optional("window_activity");
   return {
     dead: number("pane_dead") !== 0,
-    ...(deadStatus === undefined ? {} : { deadStatus }),
-    ...(deadSignal === undefined ? {} : { deadSignal }),
-    ...(activity === undefined ? {} : { activityAt: activity * 1000 + 999 }),
+    deadStatus,
+    deadSignal,
+    activityAt: activity === undefined ? undefined : activity * 1000 + 999,
     alternate: number("alternate_on") !== 0,
     pid: number("pane_pid"),
     piped: number("pane_pipe") !== 0,
