@@ -13,8 +13,8 @@ const MAX_NAME = 128;
 
 /** The subject of a decision, beyond the call itself. */
 export interface AuditSubject {
-  readonly project?: string;
-  readonly session?: string;
+  readonly project?: string | undefined;
+  readonly session?: string | undefined;
   /** The caller is this agent of that session. */
   readonly agent?: { readonly id: string; readonly role: string };
 }

@@ -11,8 +11,8 @@ type BeadPlace =
       readonly type: "k8s";
       readonly host: string;
       readonly port: number;
-      readonly session?: string;
-      readonly server?: string;
+      readonly session?: string | undefined;
+      readonly server?: string | undefined;
     }
   /** A session of a control plane, whose address is `HOST:PORT`. */
   | { readonly type: "bridge"; readonly server: string; readonly session: string }
@@ -70,13 +70,7 @@ function readPlace(fields: Fields): BeadPlace {
   }
   const server = fields.get("bridge_server") ?? "";
   if (server !== "" && !isServer(server)) return malformed(`backend=k8s with bridge_server=${JSON.stringify(server)}`);
-  return {
-    type: "k8s",
-    host,
-    port: Number(port),
-    ...(session !== "" && { session }),
-    ...(server !== "" && { server }),
-  };
+  return { type: "k8s", host, port: Number(port), session: session || undefined, server: server || undefined };
 }
 
 function isServer(text: string): boolean {

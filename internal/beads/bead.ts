@@ -10,9 +10,9 @@ export type BeadLookup =
       readonly muted: boolean;
       readonly host: string;
       readonly port: number;
-      readonly session?: string;
+      readonly session?: string | undefined;
       /** The control plane that started it, `HOST:PORT`. */
-      readonly server?: string;
+      readonly server?: string | undefined;
     }
   /** A session of a control plane; `server`: `HOST:PORT`. */
   | {

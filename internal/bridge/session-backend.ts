@@ -18,7 +18,7 @@ export interface Actor {
   readonly identity: string;
   readonly role: Role;
   /** Span of the call, if it is traced; parent of spans for work on its behalf. */
-  readonly trace?: TraceSpan;
+  readonly trace?: TraceSpan | undefined;
 }
 
 export type SessionStatusName = "starting" | "running" | "failed" | "stopping" | "stopped";
@@ -29,7 +29,7 @@ export interface AgentActivity {
   /** Start of the state; wall clock, ms. */
   readonly since: number;
   /** The question that it waits for; without secrets. */
-  readonly dialog?: Dialog;
+  readonly dialog?: Dialog | undefined;
 }
 
 export interface SessionInfo extends SessionKey {
@@ -39,7 +39,7 @@ export interface SessionInfo extends SessionKey {
   readonly agentOpts: Readonly<Record<string, string>>;
   /** Wall clock, ms. */
   readonly createdAt: number;
-  readonly stoppedAt?: number;
+  readonly stoppedAt?: number | undefined;
   /** A sentence for a person: why the session failed, cannot start yet, or is unreachable; else empty. */
   readonly error: string;
   /** The same for programs, e.g. `ImagePullBackOff`; empty: none. */
@@ -52,7 +52,7 @@ export interface SessionInfo extends SessionKey {
   /** The agent program's own id of its conversation; empty: unknown. */
   readonly agentSessionId: string;
   /** Only while running without a terminal: the agent's own report. */
-  readonly activity?: AgentActivity;
+  readonly activity?: AgentActivity | undefined;
   /** Only in a pod: the address of its sidecar in the cluster. */
   readonly sidecar?: { readonly host: string; readonly port: number };
 }
@@ -132,7 +132,7 @@ export interface SessionTerminal {
 
 /** A change for overviews: the session or its agent changed, or the session is no longer kept. */
 export type SessionChange =
-  | { readonly type: "changed"; readonly session: SessionInfo; readonly receipt?: NudgeReceipt }
+  | { readonly type: "changed"; readonly session: SessionInfo; readonly receipt?: NudgeReceipt | undefined }
   | { readonly type: "gone"; readonly session: SessionInfo };
 
 /**

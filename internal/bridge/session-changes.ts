@@ -50,6 +50,5 @@ async function* drain({ due, woken }: Reader, signal: AbortSignal): AsyncGenerat
 /** Keeps a receipt that the reader has not got yet, in the session's next change. */
 function merged(before: SessionChange | undefined, change: SessionChange): SessionChange {
   if (before?.type !== "changed" || change.type !== "changed") return change;
-  const receipt = change.receipt ?? before.receipt;
-  return { ...change, ...(receipt && { receipt }) };
+  return { ...change, receipt: change.receipt ?? before.receipt };
 }

@@ -139,9 +139,9 @@ function statusOf(session: GetSessionResponse, { state, stateSince, printedAt, d
   return create(SidecarStatusResponseSchema, {
     ...{ sessionId, projectId, provider, agent, epoch, restarts, sessionAlive: isAlive(session) },
     state: STATES[session.status] ?? state,
-    ...(dialog && { dialog }),
-    ...(stateSince > 0 && { stateSince: timestampFromMs(stateSince) }),
-    ...(printedAt > 0 && { lastOutputAt: new Date(printedAt).toISOString() }),
+    dialog,
+    stateSince: stateSince > 0 ? timestampFromMs(stateSince) : undefined,
+    lastOutputAt: printedAt > 0 ? new Date(printedAt).toISOString() : "",
     uptimeSeconds: BigInt(Math.round(upMs / 1000)),
     evidence: [{ source: "output", value: error || "its events say so", confidence: EvidenceConfidence.STRONG }],
   });

@@ -34,7 +34,5 @@ function queued(requestId: string): SidecarNudgeResponse {
 
 function answerOf({ requestId, outcome, error, evidence, timings }: NudgeReceipt): SidecarNudgeResponse {
   const delivered = outcome === NudgeOutcome.SUBMITTED;
-  return create(SidecarNudgeResponseSchema, {
-    ...{ requestId, outcome, error, evidence, delivered, ...(timings && { timings }) },
-  });
+  return create(SidecarNudgeResponseSchema, { ...{ requestId, outcome, error, evidence, delivered, timings } });
 }

@@ -127,9 +127,9 @@ export class TmuxBackend implements Backend {
       sessionId: this.#options.session,
       projectId: "",
       provider: program.provider,
-      ...(dialog === undefined ? {} : { dialog }),
-      ...(facts.deadStatus === undefined ? {} : { exitCode: facts.deadStatus }),
-      ...(known.lastOutputAt === undefined ? {} : { lastOutputAt: known.lastOutputAt }),
+      dialog,
+      exitCode: facts.deadStatus,
+      lastOutputAt: known.lastOutputAt,
     };
   }
 

@@ -14,7 +14,7 @@ export function activityStatus(session: SessionInfo, now: number): SidecarStatus
     ...{ sessionId: id, projectId: project, provider, agent, epoch, restarts, sessionAlive: true },
     ...{ state: STATES.values[activity.state], agentPhase: PHASES[activity.state] },
     stateSince: timestampFromMs(activity.since),
-    ...(activity.dialog && { dialog: dialogMessage(activity.dialog) }),
+    dialog: activity.dialog && dialogMessage(activity.dialog),
     uptimeSeconds: BigInt(Math.round(Math.max(0, now - createdAt) / 1000)),
     evidence: [{ source: "output", value: "the agent's protocol says so", confidence: EvidenceConfidence.STRONG }],
   });

@@ -24,7 +24,7 @@ export class CallAccess {
   caller(context: HandlerContext): Actor {
     const claims = claimsOf(context);
     const trace = context.values.get(spanKey);
-    return { identity: callerIdentity(claims), role: claims.role, ...(trace && { trace }) };
+    return { identity: callerIdentity(claims), role: claims.role, trace };
   }
 
   /** The issuer of the caller's token. */
@@ -48,7 +48,7 @@ export class CallAccess {
    * a single decision: the error of `decide` if it throws.
    */
   async deciding<T>(context: HandlerContext, named: string, session: string, decide: () => Promise<T>): Promise<T> {
-    const about = { project: named, ...(session && { session }) };
+    const about = { project: named, session: session || undefined };
     const foreign = projectRefusal(claimsOf(context), named);
     try {
       if (foreign) throw foreign;
@@ -75,7 +75,7 @@ export class CallAccess {
     context.values.get(spanKey)?.set({ "gastown.session": id.slice(0, 128), "gastown.project": claims.project });
     const session = this.#sessions.get(key) ?? (await this.#missing(key, context.signal));
     const refusal = sessionRefusal(claims, id, session) ?? refusalOf(() => admit?.(key));
-    this.#audit.policy(context, { session: id, ...(session && { project: session.project }) }, refusal);
+    this.#audit.policy(context, { session: id, project: session?.project }, refusal);
     if (refusal) throw refusal;
     return key;
   }

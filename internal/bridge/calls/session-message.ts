@@ -19,8 +19,9 @@ export function sessionMessage(session: SessionInfo): GetSessionResponse {
     projectId: project,
     status: STATUSES[status],
     createdAt: timestampFromMs(createdAt),
-    ...(stoppedAt !== undefined && { stoppedAt: timestampFromMs(stoppedAt) }),
+    stoppedAt: stoppedAt === undefined ? undefined : timestampFromMs(stoppedAt),
     agentOpts: { ...agentOpts },
-    ...(sidecar && { sidecarHost: sidecar.host, sidecarPort: sidecar.port }),
+    sidecarHost: sidecar?.host ?? "",
+    sidecarPort: sidecar?.port ?? 0,
   });
 }

@@ -29,9 +29,9 @@ export interface SessionsWatchRequest {
 export interface WatchedSession {
   readonly session: SessionInfo;
   /** Absent: the session is not running, or its sidecar does not answer now. */
-  readonly status?: SidecarStatusResponse;
+  readonly status?: SidecarStatusResponse | undefined;
   /** The last receipt since the watch began. */
-  readonly receipt?: NudgeReceipt;
+  readonly receipt?: NudgeReceipt | undefined;
   readonly screen: readonly string[];
   readonly isGone: boolean;
 }
@@ -156,7 +156,7 @@ export class SessionsWatch {
     const status =
       terminal === undefined ? activityStatus(session, this.#clock.now()) : await this.#statusOf(terminal, signal);
     const { receipt, screen } = seen;
-    return { session, screen, isGone: false, ...(status && { status }), ...(receipt && { receipt }) };
+    return { session, screen, isGone: false, status, receipt };
   }
 
   #terminalOf(session: SessionInfo): SessionTerminal | undefined {

@@ -4,7 +4,7 @@ export interface DueUpdate<T> {
   /** Position in the stream; the first is 1. */
   readonly seq: bigint;
   /** The first of the updates just before it that the reader did not get; absent: it got all. */
-  readonly missedFrom?: bigint;
+  readonly missedFrom?: bigint | undefined;
 }
 
 /** An update that was taken from the queue, to be numbered when the reader gets it. */
@@ -43,7 +43,7 @@ export class UpdateQueue<T> {
   give<V>({ missed }: TakenUpdate<T>, value: V): DueUpdate<V> {
     const first = this.#given + 1n;
     this.#given = first + BigInt(missed);
-    return { value, seq: this.#given, ...(missed > 0 && { missedFrom: first }) };
+    return { value, seq: this.#given, missedFrom: missed > 0 ? first : undefined };
   }
 }
 

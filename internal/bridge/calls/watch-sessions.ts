@@ -58,12 +58,12 @@ function updateMessage({ value, seq, missedFrom }: DueUpdate<WatchedSession>, ep
   const reason = GapReason.SLOW_READER;
   return create(SessionUpdateSchema, {
     session: sessionMessage(session),
-    ...(status && { status }),
-    ...(receipt && { lastReceipt: receiptMessage(receipt) }),
+    status,
+    lastReceipt: receipt && receiptMessage(receipt),
     screen: [...screen],
     epoch,
     seq,
-    ...(missedFrom !== undefined && { gap: create(GapSchema, { first: missedFrom, to: seq, reason }) }),
+    gap: missedFrom === undefined ? undefined : create(GapSchema, { first: missedFrom, to: seq, reason }),
     gone: isGone,
   });
 }

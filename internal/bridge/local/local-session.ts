@@ -89,11 +89,11 @@ export class LocalSession {
     const state = this.#state;
     return {
       ...{ project, id, provider, repoPath, agentOpts, createdAt: this.createdAt, status: state.type },
-      ...("at" in state && { stoppedAt: state.at }),
+      stoppedAt: "at" in state ? state.at : undefined,
       error: state.type === "failed" ? state.error : "",
       reason: "why" in state ? state.why : "",
       ...{ lastSeq: log.head, epoch: log.epoch, agent, restarts, agentSessionId },
-      ...(state.type === "running" && activity && { activity }),
+      activity: state.type === "running" && activity ? activity : undefined,
     };
   }
 

@@ -255,7 +255,7 @@ export class LocalSessions implements SessionBackend, Task {
     const { clock, logger } = this.#deps;
     const changed = (receipt?: NudgeReceipt) => {
       if (receipt !== undefined) this.#deps.onReceipt?.(request, receipt);
-      this.#changes.tell({ type: "changed", session: session.info(), ...(receipt && { receipt }) });
+      this.#changes.tell({ type: "changed", session: session.info(), receipt });
     };
     const session: LocalSession = new LocalSession(
       { ...parts, clock, logger, changed },

@@ -31,14 +31,7 @@ export class RecordedReceipts {
       throw new DomainError("not-found", `no message with request id ${JSON.stringify(requestId.slice(0, 128))}`);
     const { outcome, error, evidence, timings } = receipt;
     const delivered = outcome === NudgeOutcome.SUBMITTED;
-    return create(SidecarNudgeResponseSchema, {
-      delivered,
-      requestId,
-      outcome,
-      error,
-      evidence,
-      ...(timings && { timings }),
-    });
+    return create(SidecarNudgeResponseSchema, { delivered, requestId, outcome, error, evidence, timings });
   }
 }
 

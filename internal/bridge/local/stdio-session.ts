@@ -227,7 +227,7 @@ export class StdioSession implements AgentSession {
   #ask(type: "dialog-opened" | "dialog-closed", asked: Dialog): void {
     const dialog = this.#events.dialog(type, asked);
     const { state, since } = this.#activity ?? ({ state: "uncertain", since: dialog.since } as const);
-    this.#activity = { state, since, ...(type === "dialog-opened" && { dialog }) };
+    this.#activity = { state, since, dialog: type === "dialog-opened" ? dialog : undefined };
     this.#deps.listener.changed();
   }
 

@@ -29,7 +29,7 @@ export interface FrontDeps {
 
 /** A step of a turn, for its caller. */
 export type FrontEvent =
-  | { readonly type: "read"; readonly path: string; readonly reason?: PublicReason }
+  | { readonly type: "read"; readonly path: string; readonly reason?: PublicReason | undefined }
   | { readonly type: "answer"; readonly text: string }
   | { readonly type: "failed"; readonly reason: PublicReason };
 
@@ -143,7 +143,7 @@ export class FrontTurns {
       if (++reads > MAX_READS) throw refused("exhausted", "too many reads in one turn");
       const facts = result.ok ? { ok: true, bytes: result.bytes } : { ok: false, reason: result.reason };
       journal.append({ type: "read", turn, path, ...facts });
-      emit({ type: "read", path, ...(!result.ok && { reason: result.reason }) });
+      emit({ type: "read", path, reason: result.ok ? undefined : result.reason });
     });
     const begun = { ...input, history: [...journal.historyOf(thread)], answer: "" };
     const { answer } = await raceSignal(runTurn(customerGraph(agent, thread, files), begun, { turn, signal }), signal);

@@ -174,7 +174,7 @@ class BackTurn {
         this.#isCrossing = true;
       },
       onOutcome: ({ id, thread, bytes, sha256 }, outcome, reason) => {
-        journal.append({ type: "receipt", turn, crossing: id, outcome, ...(reason !== undefined && { reason }) });
+        journal.append({ type: "receipt", turn, crossing: id, outcome, reason });
         if (outcome === "REFUSED") {
           this.#failure = reason;
           this.#emit({ type: "refused", reason: reason ?? "refused" });

@@ -4,7 +4,7 @@ import type { BackJournal } from "./back-journal.ts";
 export interface RecoveredTurn {
   readonly turn: string;
   /** The outcome of its crossing; undefined: there was no crossing. */
-  readonly outcome?: "SUBMITTED" | "UNKNOWN";
+  readonly outcome: "SUBMITTED" | "UNKNOWN" | undefined;
 }
 
 /**
@@ -24,6 +24,6 @@ export function recover(
   return journal.openTurns.map((turn) => {
     const outcome = outcomes.get(turn);
     journal.append({ type: "end", turn, outcome: outcome === "UNKNOWN" ? "unknown" : "interrupted", withheld: [] });
-    return { turn, ...(outcome && { outcome }) };
+    return { turn, outcome };
   });
 }

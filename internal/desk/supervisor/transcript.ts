@@ -11,7 +11,12 @@ export interface TurnRecord {
   readonly thread: string;
   readonly input: string;
   decision?: { readonly route: string; readonly rule: number | string; readonly reason: string };
-  readonly reads: { readonly path: string; readonly ok: boolean; readonly reason?: string; readonly bytes?: number }[];
+  readonly reads: {
+    readonly path: string;
+    readonly ok: boolean;
+    readonly reason?: string | undefined;
+    readonly bytes?: number | undefined;
+  }[];
   crossing?: {
     readonly id: string;
     readonly thread: string;
@@ -70,7 +75,7 @@ function note(turn: TurnRecord, record: Exclude<BackRecord, { type: "turn" }>): 
       return;
     case "read": {
       const { path, ok, reason, bytes } = record;
-      turn.reads.push({ path, ok, ...(reason !== undefined && { reason }), ...(bytes !== undefined && { bytes }) });
+      turn.reads.push({ path, ok, reason, bytes });
       return;
     }
     case "intended": {

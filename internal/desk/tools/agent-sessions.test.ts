@@ -189,7 +189,7 @@ it.each([
   await vi.waitFor(() => expect(inputs(0)).toHaveLength(1));
   first.say({ type: "phase", state: "busy" });
   first.say({ type: "output", stream: "stdout", text: `${words}● tool\n`, modelChars: words.length });
-  first.say({ type: "phase", state: "idle", ...(hasFailed && { hasFailed }) });
+  first.say({ type: "phase", state: "idle", hasFailed: hasFailed || undefined });
   await expect(asked).rejects.toMatchObject({ message: "agent unavailable" });
   const again = ask("main", "second");
   await vi.waitFor(() => expect(inputs(0)).toEqual(["first", "second"]));

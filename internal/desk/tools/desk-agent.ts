@@ -7,7 +7,7 @@ import type { AgentEvent, Provider, SessionHandle } from "../../bridge/provider.
 export interface AgentLaunch {
   readonly id: string;
   /** The door that the agent may use, with its token; absent: the agent has no tool. */
-  readonly door?: { readonly url: string; readonly token: string };
+  readonly door?: { readonly url: string; readonly token: string } | undefined;
 }
 
 /** The settings that all sessions of a half's agent share. */
@@ -48,7 +48,7 @@ export class DeskAgent implements AsyncDisposable {
     const id = randomUUID();
     const release = () => setting.release(id);
     try {
-      const provider = setting.providerOf({ id, ...(door && { door }) });
+      const provider = setting.providerOf({ id, door });
       const handle = await provider.start({ project: "desk", sessionId: id, repoPath: cwd, cwd, options }, signal);
       return new DeskAgent(provider, handle, release);
     } catch (err) {

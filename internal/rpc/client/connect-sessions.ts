@@ -19,7 +19,7 @@ export interface DialOptions {
    * Uses this socket instead, e.g. through a tunnel (see `nativeSocket`); called for each connection. The socket may
    * still be connecting.
    */
-  readonly dial?: () => Socket;
+  readonly dial?: (() => Socket) | undefined;
   /** The name that the server's certificate must contain. Default: the host of `baseUrl`. */
   readonly serverName?: string;
   /** Flow-control window of a stream, bytes. Default 1 MiB. */

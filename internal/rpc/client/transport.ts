@@ -9,7 +9,7 @@ import { SwitchingSessions } from "./switching-sessions.ts";
 
 export interface SidecarTransportOptions extends DialOptions {
   /** For https: our certificate, and the CA of the server. */
-  readonly tls?: ClientTls;
+  readonly tls?: ClientTls | undefined;
   /** Default `connect`, which takes half the CPU of `grpc` per unary call. */
   readonly protocol?: "connect" | "grpc";
   /** The largest response message, bytes; a larger one fails with `exhausted`. Default 16 MiB. */

@@ -22,7 +22,7 @@ export interface ClientTls extends Pick<TlsMaterial, "ca">, Partial<Pick<TlsMate
    * Identifies the server by its certificate: `instead` of the check that it has the dialled name, `also` in addition
    * to that check, or an error. Default `also`.
    */
-  readonly identify?: (server: X509Certificate) => "instead" | "also" | Error;
+  readonly identify?: ((server: X509Certificate) => "instead" | "also" | Error) | undefined;
   /** Refuses a server whose chain and name are valid, e.g. because its certificate is revoked. */
   readonly refuse?: (server: X509Certificate, chain: readonly X509Certificate[]) => Error | undefined;
 }

@@ -119,7 +119,7 @@ function encode(sidecar: LocalSidecar, identity: string | undefined): Record<str
     provider: sidecar.provider,
     tls: sidecar.tls,
     started_at: new Date(sidecar.startedAt).toISOString(),
-    ...(identity === undefined ? {} : { process_identity: identity }),
+    process_identity: identity,
   };
 }
 

@@ -39,7 +39,7 @@ function world(what: World): ResolveDeps {
     lookUpBead: async () => what.bead ?? { type: "absent" },
     listSessions: async (path) => tmux[path] ?? [],
     listSidecars: async () => what.sidecars ?? [],
-    ...(what.pods && { pods: cluster(what.pods, what.onlyPods ?? false) }),
+    pods: what.pods && cluster(what.pods, what.onlyPods ?? false),
   };
 }
 

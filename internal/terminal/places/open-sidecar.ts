@@ -82,7 +82,7 @@ function openTls(authority: string, tls: TlsFiles, { place, config, clock, dial 
     interceptors.push(callerToken(deps, config.token));
   }
   const first = clientTls(tls, expectedAt(place));
-  const way = { baseUrl: `https://${authority}`, ...(dial && { dial }) };
+  const way = { baseUrl: `https://${authority}`, dial };
   const connection = sidecarTransport({ ...way, tls: first, interceptors });
   return connection;
 }

@@ -34,7 +34,7 @@ export interface PlaceConfig {
   readonly insecure?: boolean;
   readonly tls: TlsFileOptions;
   /** Sent with calls, besides a certificate. */
-  readonly token?: TokenSource;
+  readonly token?: TokenSource | undefined;
   /** The same for a control plane that a bead names. @throws DomainError `invalid` as `readTokenSource` */
   readonly serverToken?: () => TokenSource | undefined;
   /** Which agent program runs in a local session. */
@@ -99,7 +99,7 @@ export function readPlace(flags: PlaceValues, env: Env): PlaceConfig {
     localOnly: flags.socket !== undefined,
     ...present({ insecure: flags["insecure-plaintext"] }),
     tls: { ...(flags["tls-dir"] === undefined && tlsOf(profile)), ...tlsOf(flags) },
-    ...(token && { token }),
+    token,
     serverToken: () => readTokenSource({ flags, env, profile, toServer: true }),
     ...present({
       profile: flags["agent-profile"],

@@ -26,7 +26,7 @@ interface BridgePlace {
   readonly sessionId: string;
   readonly muted: boolean;
   /** The bead that named it. */
-  readonly bead?: string;
+  readonly bead?: string | undefined;
 }
 
 type SidecarPlace = Place & { readonly type: "sidecar" };
@@ -84,7 +84,7 @@ async function withSession<T>(
   const { id, agent, muted = false, bead } = await sessionOf(bridge, asked, config, context.signal);
   await using backend = bridge.backend(id);
   const line = (command: string, ...words: readonly string[]) => gtLine([command, asked, ...words], config);
-  const place = { type: "bridge", sessionId: id, muted, ...(bead !== undefined && { bead }) } as const;
+  const place = { type: "bridge", sessionId: id, muted, bead } as const;
   return await use({ agent: agent || id, place, backend, line });
 }
 
@@ -97,7 +97,7 @@ async function sessionOf(
   asked: string,
   config: PlaceConfig,
   signal: AbortSignal,
-): Promise<Pick<ListedSession, "id" | "agent"> & { readonly muted?: boolean; readonly bead?: string }> {
+): Promise<Pick<ListedSession, "id" | "agent"> & { readonly muted?: boolean; readonly bead?: string | undefined }> {
   try {
     return await bridge.find(asked, signal);
   } catch (err) {

@@ -60,7 +60,7 @@ export function clientTls({ crl, ...files }: TlsFiles, expected: Expected = {}):
   const refuse = crl === undefined ? {} : { refuse: serverRevocation(files.ca, crl, Date.now) };
   const { session, namespace, named } = expected;
   if (session !== undefined) return { ...files, ...refuse, identify: sessionCheck(files.cert, session, namespace) };
-  return { ...files, ...refuse, ...(named && { identify: nameCheck(files.cert, named) }) };
+  return { ...files, ...refuse, identify: named ? nameCheck(files.cert, named) : undefined };
 }
 
 /** The caller says where the sidecar is; the certificate may say which session it serves. */

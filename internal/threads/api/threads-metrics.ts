@@ -130,9 +130,9 @@ export class ThreadsMetrics {
 interface WakeEnd {
   readonly state: string;
   /** Since the wake was made, ms. */
-  readonly ageMs?: number;
+  readonly ageMs?: number | undefined;
   /** The cause of a deferral, if it has changed. */
-  readonly deferredBy?: string;
+  readonly deferredBy?: string | undefined;
 }
 
 function outcomeOf(answer: object | string): string {

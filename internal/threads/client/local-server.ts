@@ -9,7 +9,7 @@ export interface LocalServer {
   readonly pid: number;
   readonly workspace: string;
   /** With TLS: the file with the CA of its certificate. */
-  readonly ca?: string;
+  readonly ca?: string | undefined;
 }
 
 const FILE = "server.json";
@@ -37,7 +37,7 @@ export function localServer(stateDir: string): LocalServer | undefined {
     if (!systemProcesses.exists(pid)) return undefined;
     const now = systemProcesses.identity(pid);
     return identity === undefined || now === undefined || now === identity
-      ? { url, pid, workspace, ...(typeof ca === "string" && { ca }) }
+      ? { url, pid, workspace, ca: typeof ca === "string" ? ca : undefined }
       : undefined;
   } catch {
     return undefined;

@@ -12,7 +12,7 @@ import type { ThreadsTls } from "./threads-client.ts";
 export interface McpPlace {
   readonly url: string;
   /** See `ThreadsPlace.tls`. */
-  readonly tls?: ThreadsTls;
+  readonly tls?: ThreadsTls | undefined;
   readonly token: string;
 }
 

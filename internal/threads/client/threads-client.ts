@@ -29,7 +29,7 @@ export type ThreadsTls = Pick<ClientTls, "ca" | "cert" | "key">;
 /** Flags that name a server, and files with its CA, a client certificate and its key. */
 export interface ThreadsFlags {
   readonly threads?: string;
-  readonly ca?: string;
+  readonly ca?: string | undefined;
   readonly cert?: string;
   readonly key?: string;
   /** Reads the person's profile; called only if flags and environment leave the server or the token open. */
@@ -51,7 +51,7 @@ interface ThreadsProfile {
 export interface ThreadsPlace {
   readonly url: string;
   /** For https: the trusted CAs and a client certificate. Undefined: the system's CAs and no certificate. */
-  readonly tls?: ThreadsTls;
+  readonly tls?: ThreadsTls | undefined;
   /** The paths of the TLS files, by the environment variables that name them for other programs. */
   readonly files?: Readonly<Record<string, string>>;
   /** Returns a valid token; called for each request. @throws DomainError `unauthenticated` */
@@ -89,7 +89,7 @@ export function findThreads(env: Env, clock: Clock, given: ThreadsFlags): Thread
   const isSecure = where.startsWith("https:");
   const files = isSecure ? filesOf(given, env, where === local?.server.url ? local.server : {}) : {};
   const tls = tlsOf(files);
-  const at = { url: where, files, ...(tls && { tls }) };
+  const at = { url: where, files, tls };
   if (file !== undefined) return { ...at, token: () => tokenOf(file) };
   const session = `gt-${process.pid}`;
   const who = { agent: personName(env, kept), role: "operator", session, ttlMs: PERSON_TTL_MS };
@@ -134,11 +134,7 @@ export class ThreadsClient implements Disposable {
       return next(req);
     };
     this.#url = url;
-    this.#connection = sidecarTransport({
-      baseUrl: url,
-      interceptors: [showing],
-      ...(tls !== undefined && { tls }),
-    });
+    this.#connection = sidecarTransport({ baseUrl: url, interceptors: [showing], tls });
   }
 
   /**
@@ -210,7 +206,11 @@ function noteSeqs(after: Map<string, number>, { message, snapshot }: JsonObject)
 }
 
 /** The paths of the TLS files that are given, by environment variable. @throws DomainError `invalid` */
-function filesOf(given: ThreadsFlags, env: Env, local: { readonly ca?: string }): Readonly<Record<string, string>> {
+function filesOf(
+  given: ThreadsFlags,
+  env: Env,
+  local: { readonly ca?: string | undefined },
+): Readonly<Record<string, string>> {
   const ca = given.ca ?? (env["GT_THREADS_CA"] || local.ca);
   const cert = given.cert ?? (env["GT_THREADS_CERT"] || undefined);
   const key = given.key ?? (env["GT_THREADS_KEY"] || undefined);

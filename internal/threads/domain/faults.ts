@@ -28,7 +28,7 @@ type Details = Readonly<Record<string, string | number | boolean>>;
 
 /** Creates a DomainError with an error code in the field `code`; `details` become further fields, for programs. */
 export function threadsError(code: ThreadsCode, message: string, details: Details = {}, cause?: unknown): DomainError {
-  return new DomainError(KINDS[code], message, { fields: { ...details, code }, ...(cause !== undefined && { cause }) });
+  return new DomainError(KINDS[code], message, { fields: { ...details, code }, cause });
 }
 
 /** The error code of a DomainError: its field `code`, else the default of its kind. */

@@ -6,7 +6,7 @@ export interface WakeReceipt {
   readonly outcome: NudgeOutcomeWord;
   readonly error: string;
   /** Time from the call until the text was submitted or, without a submission, seen typed, ms. */
-  readonly typedMs?: number;
+  readonly typedMs?: number | undefined;
   readonly evidence: readonly { readonly source: string; readonly value: string; readonly confidence: string }[];
 }
 
@@ -17,13 +17,13 @@ export interface RuntimeStatus {
   /** When the agent entered this state, wall clock, ms; for a restarted serving half, when it first saw it. */
   readonly stateSince: number;
   /** When it last printed, wall clock, ms. */
-  readonly lastOutputAt?: number;
+  readonly lastOutputAt?: number | undefined;
   readonly epoch: string;
   readonly draft: boolean;
-  readonly dialogTitle?: string;
+  readonly dialogTitle?: string | undefined;
   /** When a person last typed, wall clock, ms. */
-  readonly personInputAt?: number;
-  readonly agentSessionId?: string;
+  readonly personInputAt?: number | undefined;
+  readonly agentSessionId?: string | undefined;
 }
 
 export interface WakeRequest {

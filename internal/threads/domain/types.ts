@@ -68,7 +68,7 @@ export interface Participant {
   readonly readSeq: number;
   readonly ackedSeq: number;
   /** During a reminder: messages after this seq wait for a wake again, although the agent has been given them. */
-  readonly againSeq?: number;
+  readonly againSeq?: number | undefined;
   /** The last seq that the agent had been given when it last posted. */
   readonly answeredSeq: number;
   readonly lastHop: number;

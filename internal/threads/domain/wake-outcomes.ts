@@ -10,7 +10,7 @@ interface AfterOutcome {
   readonly state: WakeState;
   /** Delay until the wake is due again, ms. */
   readonly againMs?: number;
-  readonly blockedBy?: string;
+  readonly blockedBy?: string | undefined;
   /** The text may have reached the agent, so the messages that it names count as offered. */
   readonly offered: boolean;
   /** People are to be informed. */
@@ -58,7 +58,7 @@ export function afterOutcome(
               offered: false,
               escalate: false,
             },
-            ...(ours === "person" && { blockedBy: "person" }),
+            blockedBy: ours === "person" ? "person" : undefined,
           }
         : { state: "CANCELLED", offered: false, escalate: false };
   }

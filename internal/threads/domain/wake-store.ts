@@ -32,16 +32,16 @@ export interface AttemptIntent {
 export interface WakeResult {
   readonly state: WakeState;
   readonly outcome: string;
-  readonly againMs?: number;
-  readonly blockedBy?: string;
+  readonly againMs?: number | undefined;
+  readonly blockedBy?: string | undefined;
   /** An event that people are to be informed of. */
-  readonly news?: WakeNews;
+  readonly news?: WakeNews | undefined;
   /** The attempt that ended with this result, and its receipt. */
-  readonly attempt?: { readonly attempt: number; readonly receipt: AttemptEnd };
+  readonly attempt?: { readonly attempt: number; readonly receipt: AttemptEnd } | undefined;
   /** The wake was forced and met an obstacle that an operator cannot waive: it continues without force. */
   readonly collided?: boolean;
   /** By thread, the seq up to which messages now count as offered. */
-  readonly offered?: Readonly<Record<string, number>>;
+  readonly offered?: Readonly<Record<string, number>> | undefined;
 }
 
 /** A wake's receipt, or the result of starting a session: `started` or `refused`. */

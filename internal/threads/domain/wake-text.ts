@@ -7,7 +7,7 @@ export interface WaitingThread {
   readonly count: number;
   /** The seq of the newest of them. */
   readonly upto: number;
-  readonly last: { readonly sender: string; readonly eventType?: string; readonly text: string };
+  readonly last: { readonly sender: string; readonly eventType?: string | undefined; readonly text: string };
 }
 
 const MAX_BYTES = 400;

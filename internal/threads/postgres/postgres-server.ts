@@ -91,10 +91,7 @@ export class PostgresServer implements Task {
     if (isOther) giveTo(user, stateDir, folder);
     if (isOther && !(await canUser(user, "-x", folder, signal))) throw outOfReach(user, folder);
     const major = majorOf(data);
-    const found = await findPostgres(
-      { env, ...(major !== undefined && { major }), ...(from !== undefined && { from }) },
-      signal,
-    );
+    const found = await findPostgres({ env, major, from }, signal);
     const programs = await reachable(found, user, stateDir, signal);
     await endLeftOver(data, this.#deps.clock, signal);
     if (major === undefined) await initialise(programs, user, data, signal);

@@ -23,9 +23,9 @@ const DEBIAN = "/usr/lib/postgresql";
 export interface FindOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The major version that the data folder needs; undefined: any. */
-  readonly major?: number;
+  readonly major?: number | undefined;
   /** `npm`, `system` or a folder with the programs; default: the first there is. */
-  readonly from?: string;
+  readonly from?: string | undefined;
 }
 
 /**

@@ -59,7 +59,7 @@ export async function searchMessages(deps: ServiceDeps, caller: Principal, input
     agent: all ? undefined : caller.agent,
     query: query === "" ? undefined : query,
     ...{ threadId, sender, eventType, status, since, until },
-    ...(createdAt !== undefined && messageId !== undefined && { before: { createdAt, messageId } }),
+    before: createdAt !== undefined && messageId !== undefined ? { createdAt, messageId } : undefined,
   });
   const hits = found.slice(0, limit);
   const last = hits.at(-1);

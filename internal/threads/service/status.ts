@@ -72,7 +72,8 @@ function patchOf({ thread, role }: Opened, caller: Principal, input: StatusInput
     check(judgeMark(needsHuman, { role }), `needs_human_decision to ${needsHuman}`, role, thread);
   const reopensAsWorker = thread.status === "resolved" && status === "active" && role === "worker";
   return {
-    ...(status !== undefined && { status, statusReason: reason ?? "" }),
+    status,
+    statusReason: status && (reason ?? ""),
     disputed: disputed ?? (reopensAsWorker ? true : undefined),
     ...{ needsHumanDecision: needsHuman, owner },
     ...guardPatch(thread, caller, status),

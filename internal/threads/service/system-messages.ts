@@ -28,6 +28,6 @@ export function appendSystemMessage(
     metadata,
     urgency: wakes.length === 0 ? "quiet" : "urgent",
     hop: 0,
-    ...(wakes.length > 0 && { recipients: wakes }),
+    recipients: wakes.length > 0 ? wakes : undefined,
   });
 }

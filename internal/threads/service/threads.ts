@@ -65,7 +65,7 @@ export async function listThreads(deps: ServiceDeps, caller: Principal, input: L
     ...{ agent: caller.agent, all },
     status: status?.length === 0 ? undefined : status,
     ...{ unreadOnly, owner },
-    ...(updatedAt !== undefined && threadId !== undefined && { before: { updatedAt, threadId } }),
+    before: updatedAt !== undefined && threadId !== undefined ? { updatedAt, threadId } : undefined,
   });
   const shown = found.slice(0, limit);
   const last = shown.at(-1)?.thread;

@@ -129,7 +129,7 @@ class ThreadsWatch {
     const all = seesAll(roleClassOf(this.#caller, await reads.policy()));
     let before: { readonly updatedAt: number; readonly threadId: string } | undefined;
     do {
-      const page = await reads.threads({ limit: PAGE + 1, agent, all, ...(before && { before }) });
+      const page = await reads.threads({ limit: PAGE + 1, agent, all, before });
       const shown = page.slice(0, PAGE);
       const waiting = await reads.waitingIn(shown.map(({ thread }) => thread.threadId));
       const last = shown.at(-1)?.thread;

@@ -221,7 +221,7 @@ export class PgReads implements Reads {
       last: {
         sender: row["sender"] as string,
         text: row["body"] as string,
-        ...(row["event_type"] != null && { eventType: row["event_type"] as string }),
+        eventType: (row["event_type"] ?? undefined) as string | undefined,
       },
     }));
   }

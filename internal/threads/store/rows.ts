@@ -6,6 +6,9 @@ type Row = Readonly<Record<string, unknown>>;
 
 const text = (row: Row, name: string) => row[name] as string;
 const int = (row: Row, name: string) => Number(row[name]);
+const textOr = (row: Row, name: string) => (row[name] ?? undefined) as string | undefined;
+const textsOr = (row: Row, name: string) => (row[name] ?? undefined) as string[] | undefined;
+const intOr = (row: Row, name: string) => (row[name] == null ? undefined : int(row, name));
 const bool = (row: Row, name: string) => row[name] === true;
 const time = (row: Row, name: string) => (row[name] as Date).getTime();
 const timeOr = (row: Row, name: string) => (row[name] == null ? undefined : time(row, name));
@@ -39,13 +42,13 @@ export function messageOf(row: Row): t.Message {
     hop: int(row, "hop"),
     erased: row["erased_at"] != null,
     createdAt: time(row, "created_at"),
-    ...(row["event_type"] != null && { eventType: text(row, "event_type") }),
-    ...(row["event_version"] != null && { eventVersion: int(row, "event_version") }),
-    ...(row["in_reply_to"] != null && { inReplyTo: text(row, "in_reply_to") }),
-    ...(row["metadata"] != null && { metadata: row["metadata"] as t.Metadata }),
-    ...(row["to_agents"] != null && { to: row["to_agents"] as string[] }),
-    ...(row["to_roles"] != null && { toRole: row["to_roles"] as string[] }),
-    ...(row["recipients"] != null && { recipients: row["recipients"] as string[] }),
+    eventType: textOr(row, "event_type"),
+    eventVersion: intOr(row, "event_version"),
+    inReplyTo: textOr(row, "in_reply_to"),
+    metadata: (row["metadata"] ?? undefined) as t.Metadata | undefined,
+    to: textsOr(row, "to_agents"),
+    toRole: textsOr(row, "to_roles"),
+    recipients: textsOr(row, "recipients"),
   };
 }
 
@@ -82,7 +85,7 @@ export function participantOf(row: Row): t.Participant {
     ackedSeq: int(row, "acked_seq"),
     answeredSeq: int(row, "answered_seq"),
     lastHop: int(row, "last_hop"),
-    ...(row["again_seq"] != null && { againSeq: int(row, "again_seq") }),
+    againSeq: intOr(row, "again_seq"),
   };
 }
 
@@ -169,6 +172,6 @@ export function auditOf(row: Row): t.AuditEntry {
     action: text(row, "action"),
     correlationId: text(row, "correlation_id"),
     detail: row["detail"] as t.Metadata,
-    ...(row["thread_id"] != null && { threadId: text(row, "thread_id") }),
+    threadId: textOr(row, "thread_id"),
   };
 }

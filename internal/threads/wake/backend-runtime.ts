@@ -59,10 +59,10 @@ export class BackendRuntime implements Runtime {
     const { alive, state, stateSince, epoch, draft } = status;
     return {
       ...{ alive, state, stateSince, epoch, draft },
-      ...(agentSessionId !== undefined && { agentSessionId }),
-      ...(lastOutputAt !== undefined && { lastOutputAt }),
-      ...(dialog && { dialogTitle: dialog.title }),
-      ...(personInputAt !== undefined && { personInputAt }),
+      agentSessionId,
+      lastOutputAt,
+      dialogTitle: dialog?.title,
+      personInputAt,
     };
   }
 
@@ -84,5 +84,5 @@ export async function known(receipt: Promise<NudgeReceipt>): Promise<WakeReceipt
 function receiptOf({ outcome, error, evidence, timings }: NudgeReceipt): WakeReceipt {
   const seen = evidence.map(({ source, value, confidence }) => ({ source, value, confidence }));
   const typedMs = timings.submittedMs ?? timings.typedMs;
-  return { outcome, error, evidence: seen, ...(typedMs !== undefined && { typedMs }) };
+  return { outcome, error, evidence: seen, typedMs };
 }

@@ -197,8 +197,8 @@ export class WakeRun {
   async #recovered({ againMs: known, blockedBy, news, ended }: Recovered, open?: WakeAttempt): Promise<void> {
     const againMs = known ?? (await this.#unreachableMs(open));
     await this.#end({
-      ...{ state: "DEFERRED", outcome: ended?.outcome ?? "", blockedBy, againMs, ...(news && { news }) },
-      ...(ended && { attempt: { attempt: ended.attempt, receipt: { outcome: ended.outcome, evidence: [] } } }),
+      ...{ state: "DEFERRED", outcome: ended?.outcome ?? "", blockedBy, againMs, news },
+      attempt: ended && { attempt: ended.attempt, receipt: { outcome: ended.outcome, evidence: [] } },
     });
   }
 
@@ -279,11 +279,8 @@ export class WakeRun {
     logger.info({ ...about, outcome: receipt.outcome, state }, "a wake ended");
     await this.#end({
       ...{ state, outcome: receipt.outcome, attempt: { attempt: intent.attempt, receipt } },
-      ...(againMs !== undefined && { againMs }),
-      ...(blockedBy !== undefined && { blockedBy }),
-      ...(offered && { offered: intent.upto }),
-      ...(wake.force && isCollision(receipt.outcome) && { collided: true }),
-      ...(news && { news }),
+      ...{ againMs, blockedBy, offered: offered ? intent.upto : undefined, news },
+      collided: wake.force && isCollision(receipt.outcome),
     });
   }
 
@@ -297,7 +294,7 @@ export class WakeRun {
     const ageMs = await wakes.finish(this.#claimed, by, result);
     const { state, blockedBy: deferredBy = "" } = result;
     const isDeferred = state === "DEFERRED" && deferredBy !== "" && deferredBy !== wake.blockedBy;
-    onEnded?.({ state, ...(ageMs !== undefined && { ageMs }), ...(isDeferred && { deferredBy }) });
+    onEnded?.({ state, ageMs, deferredBy: isDeferred ? deferredBy : undefined });
     changes.publish({ workspace, kind: "wake", agents: [wake.agentId] });
   }
 

@@ -13,7 +13,11 @@ export interface WakeWorkerDeps {
   readonly changes: Changes;
   readonly runtimes: Runtimes;
   /** Called when work on a wake ends, with its state, its age (ms), and the cause of a deferral if it has changed. */
-  readonly onEnded?: (end: { readonly state: string; readonly ageMs?: number; readonly deferredBy?: string }) => void;
+  readonly onEnded?: (end: {
+    readonly state: string;
+    readonly ageMs?: number | undefined;
+    readonly deferredBy?: string | undefined;
+  }) => void;
   /** Called at the first nudge of a wake; `ms`: since the commit that made the wake. */
   readonly onBegun?: (ms: number) => void;
 }
