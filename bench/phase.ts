@@ -7,7 +7,7 @@ import type { Measured } from "./report/row.ts";
 /** Measures how fast and how correctly the state follows real agents. `npm run soak` does so for longer. */
 export async function measurePhase({ signal, quick, program, say, note }: BenchContext): Promise<readonly Measured[]> {
   if (!areAgentsInstalled()) {
-    note("phase: not measured, the agents' programs are not installed (npm ci in test/agents).");
+    note("phase: not measured: the agent programs are not installed (npm ci in test/agents).");
     return [];
   }
   const rows: Measured[] = [];

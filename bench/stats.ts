@@ -1,4 +1,4 @@
-/** The smallest sample such that at least `share` of all are at or below it; NaN without samples. */
+/** The smallest sample that at least this share of the samples does not exceed; NaN without samples. */
 export function quantile(samples: readonly number[], share: number): number {
   const sorted = [...samples].sort((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
@@ -9,7 +9,7 @@ export const sum = (numbers: readonly number[]): number => numbers.reduce((a, b)
 
 /**
  * Runs every arm once a round, in an order that changes from round to round (A B, B A, …), so that a machine that gets
- * slower affects all of them.
+ * slower affects all of them alike.
  */
 export async function interleave(
   rounds: number,

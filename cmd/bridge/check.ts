@@ -7,7 +7,7 @@ import type { BridgeOptions } from "./config.ts";
 import { openBridgeFile } from "./file/read-bridge-file.ts";
 import { stdioProviders } from "./providers-of.ts";
 
-/** Prints every fault of a configuration; 0: a bridge starts with it, 2: it does not. @throws as `openBridgeFile` */
+/** Prints every fault of a configuration; 0: a bridge can start with it, 2: it cannot. @throws as `openBridgeFile` */
 export async function check(
   { configPath, place }: BridgeOptions,
   { out, err, clock, signal }: CommandContext,

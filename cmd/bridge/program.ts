@@ -17,7 +17,7 @@ const STATE_DIR_FLAG = {
     type: "string",
     env: "GT_BRIDGE_STATE_DIR",
     value: "DIR",
-    help: "state that survives a restart: the running terminal sessions. Default: server.state_dir in FILE, otherwise a folder for each FILE below ~/.local/state/gastown-bridge",
+    help: "the folder for state that survives a restart, such as running terminal sessions. Default: server.state_dir in FILE, otherwise a folder in ~/.local/state/gastown-bridge, one for each FILE",
     complete: "folder",
   },
 } as const satisfies CommandFlags;
@@ -36,7 +36,7 @@ const CONFIGURATION = `A configuration for two consumers; bridge-ca creates the 
     jwt_public_keys:
       - issuer: "prd-manager"
         key_path: "certs/prd-manager-jwt.pub"
-        projects: ["prd-manager"] # without it: any project, of others too
+        projects: ["prd-manager"] # without it: any project at all
       - issuer: "ndara-orchestrator"
         key_path: "certs/ndara-jwt.pub"
         projects: ["ndara"]
@@ -56,8 +56,8 @@ const check: Command<typeof FLAGS> = {
   help: {
     usage: "--config FILE",
     summary: "report errors in FILE and in the files that it names, by line",
-    text: "Reports all that is wrong with a configuration and with the files that it names, by line.",
-    notes: "Exit codes: 0 a bridge starts with it, 2 it does not.",
+    text: "Reports every error in a configuration and in the files that it names, by line.",
+    notes: "Exit codes: 0 a bridge can start with it, 2 it cannot.",
     examples: ["bridge check --config /etc/gastown-bridge/bridge.yaml"],
   },
   completion: [],
@@ -77,8 +77,8 @@ const serve: Command<typeof FLAGS> = {
 call.`,
     notes: `${CONFIGURATION}
 
-Exit codes: 0 stopped, or no error found; 1 the address or the state folder is in use, or a bug; 2 the command line or
-the configuration is wrong.`,
+Exit codes: 0 stopped by a signal; 1 the address or the state folder is in use, or a bug; 2 the command line or the
+configuration is wrong.`,
     examples: [
       "bridge check --config /etc/gastown-bridge/bridge.yaml",
       "bridge --config /etc/gastown-bridge/bridge.yaml",

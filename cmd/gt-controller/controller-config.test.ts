@@ -116,7 +116,7 @@ describe("the controller's configuration", () => {
     [
       "a duplicate key",
       `${SMALLEST}trust_domain: other\n`,
-      /^controller.yaml:11: is not YAML that can be read: Map keys must be unique/,
+      /^controller.yaml:11: cannot be read as YAML: Map keys must be unique/,
     ],
     ["invalid YAML", "a: [", /^controller.yaml:1: /],
     ["nothing", "", /^controller.yaml:1: trust_domain: is required$/m],

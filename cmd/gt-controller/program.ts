@@ -32,7 +32,7 @@ const check: Command<typeof CONTROLLER_FLAGS> = {
   help: {
     usage: "--config FILE",
     summary: "report errors in FILE and in the files that it names, by line",
-    text: "Reports all that is wrong with a configuration and with the files that it names, by line.",
+    text: "Reports every error in a configuration and in the files that it names, by line.",
     examples: ["gt-controller check --config controller.yaml"],
   },
   completion: [],

@@ -46,7 +46,7 @@ async function run(config: SidecarConfig, { stdin, signal, clock }: Context): Pr
     return serve(config, { logger, clock, signal: isStandby ? endsWith(stdin, signal) : signal, isApart: !isStandby });
   }
   const missing = sidecar.threads && missingForTools(sidecar.threads);
-  if (missing !== undefined) logger.warn(missing, "the agent has no tools of threads until their files are there");
+  if (missing !== undefined) logger.warn(missing, "the agent has no threads tools until their files exist");
   const program = {
     program: process.execPath,
     args: [...process.execArgv, ...HEAP_FLAGS, process.argv[1] ?? "", STANDBY, ...(await serveArgs(config))],

@@ -46,7 +46,7 @@ const check: Command<typeof SERVE_FLAGS> = {
   help: {
     usage: "",
     summary: "report errors in flags, environment and file, by line",
-    text: "Reports all that is wrong with flags, environment and file, by line.",
+    text: "Reports every error in flags, environment and file, by line.",
     examples: ["relay check --config relay.yaml"],
   },
   run: async (given, { clock, env, out, err }) => {

@@ -22,7 +22,7 @@ import { withDatabase } from "./with-database.ts";
 /** The longest line, bytes; a message has at most 64 KiB of text and 16 KiB of metadata. */
 const MAX_LINE = 4 * 1024 * 1024;
 
-/** Writes an archive of everything, also while a server runs. */
+/** Writes an archive of everything, even while a server runs. */
 export async function exportThreads(config: ArchiveConfig, context: CommandContext): Promise<number> {
   const { archive: file } = config;
   if (file === undefined && context.stdout.isTTY) {

@@ -85,7 +85,7 @@ const exportAll: Command<typeof ARCHIVE_FLAGS> = {
   flags: ARCHIVE_FLAGS,
   help: {
     usage: "",
-    summary: "write everything as lines of JSON, also while a server runs",
+    summary: "write everything as lines of JSON, even while a server runs",
     text: "Writes everything in the database as lines of JSON with their hashes, as of one instant: for a backup, another PostgreSQL or its next major version. A server may run meanwhile.",
     notes: EXIT_CODES,
     examples: ["threads export --file threads.jsonl"],

@@ -47,7 +47,7 @@ const EXAMPLE = {
   jwt_max_ttl: "5m",
 };
 
-it("reads the requirement's example", () => {
+it("reads the example of the bridge's requirements", () => {
   expect(read(EXAMPLE)).toEqual({
     keyFiles: [
       { path: join(folder, "certs/prd-manager-jwt.pub"), rule: { issuer: "prd-manager" } },

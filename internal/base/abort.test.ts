@@ -11,7 +11,7 @@ describe("raceSignal", () => {
     await expect(raceSignal(Promise.reject(why), signal)).rejects.toBe(why);
   });
 
-  it("rejects with the signal's reason if that is first, also if the signal was aborted before", async () => {
+  it("rejects with the signal's reason if that is first, even if the signal was aborted before", async () => {
     const stop = new AbortController();
     const never = raceSignal(new Promise(() => {}), stop.signal);
     stop.abort(why);

@@ -33,7 +33,7 @@ describe("a text", () => {
     ["--password", "--password"],
   ])("%j becomes %j", (text, redacted) => expect(usual.redact(text)).toBe(redacted));
 
-  it("loses the secrets of several patterns, also where they overlap", () => {
+  it("loses the secrets of several patterns, even where they overlap", () => {
     const redactor = new Redactor(["ab+c", "(?i)CD+", "^x$"]);
     expect(redactor.redact("_abbcDd_\nx\nxx")).toBe("_[redacted]_\n[redacted]\nxx");
   });

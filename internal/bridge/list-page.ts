@@ -26,7 +26,7 @@ export interface SessionPage {
 /**
  * One page of a list that may change between pages. The token names the last session of the page, so every session that
  * exists throughout is listed exactly once. The token contains a checksum, not a signature: every replica can read it,
- * also after a restart, and it grants no access. A token of another project or filter is an error.
+ * even after a restart, and it grants no access. A token of another project or filter is an error.
  *
  * @param sessions the oldest first
  * @throws DomainError `invalid`

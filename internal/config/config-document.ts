@@ -31,7 +31,7 @@ export class ConfigDocument {
   }
 
   #fault(at: number, message: string): ConfigFault {
-    return { line: this.#lines.linePos(at).line, key: "", reason: `is not YAML that can be read: ${message}` };
+    return { line: this.#lines.linePos(at).line, key: "", reason: `cannot be read as YAML: ${message}` };
   }
 
   /** True if the text sets this key. */

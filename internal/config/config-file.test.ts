@@ -68,7 +68,7 @@ describe("names a fault by line, key and reason", () => {
   it.each([
     ["naem: x", "f.yaml:1: naem: is not known here; did you mean name?"],
     ["log:\n  levle: info", "f.yaml:2: log.levle: is not known here; did you mean level?"],
-    ["log: { xyz: 1 }", "f.yaml:1: log.xyz: is not known here; known are level"],
+    ["log: { xyz: 1 }", "f.yaml:1: log.xyz: is not known here; the known keys are level"],
     ["log: info", "f.yaml:1: log: must be a block of keys"],
     ["is_open: 1", "f.yaml:1: is_open: must be true or false"],
     ["name: [a]", "f.yaml:1: name: must be a non-empty string"],
@@ -79,7 +79,10 @@ describe("names a fault by line, key and reason", () => {
     ["env:\n  A: x\n  b: y", "f.yaml:3: env.b: must be a name in capitals"],
     ["env: [a]", "f.yaml:1: env: must be a block of keys"],
     ["env: { A: 1 }", "f.yaml:1: env.A: must be text"],
-    ["from:\n  - secret: a\n  - map: b\n    keys: c", "f.yaml:4: from[1].keys: is not known here; known are map"],
+    [
+      "from:\n  - secret: a\n  - map: b\n    keys: c",
+      "f.yaml:4: from[1].keys: is not known here; the known keys are map",
+    ],
     ["from: { secret: a }", "f.yaml:1: from: must be a list of sources"],
     ["- a", "f.yaml:1: must be a block of keys"],
   ])("%j", (yaml, line) => {

@@ -52,5 +52,5 @@ function keyText(path: KeyPath): string {
 function unknownKey(key: string, known: readonly string[]): string {
   const nearest = nearestName(key, known);
   if (nearest !== undefined) return `is not known here; did you mean ${nearest}?`;
-  return `is not known here; known are ${known.join(", ")}`;
+  return `is not known here; the known keys are ${known.join(", ")}`;
 }

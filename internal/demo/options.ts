@@ -17,7 +17,7 @@ export interface Faults {
   readonly eatEnterAfterPasteMs: number;
   /** A permission dialog opens right after a paste is shown. */
   readonly openDialogOnPaste: boolean;
-  /** A clock redraws forever, also while idle. */
+  /** A clock redraws forever, even while idle. */
   readonly spinnerAlways: boolean;
   /** Start-up takes this long; an Enter pressed meanwhile is lost. */
   readonly slowStartMs: number;

@@ -22,7 +22,7 @@ export type CommandResult =
   | { readonly type: "missing" }
   | { readonly type: "failed"; readonly reason: string };
 
-/** Runs a program with arguments, never through a shell. Resolves also when it fails; throws `cancelled` on abort. */
+/** Runs a program with arguments, never through a shell. Resolves even when it fails; throws `cancelled` on abort. */
 export type RunCommand = (
   program: string,
   args: readonly string[],

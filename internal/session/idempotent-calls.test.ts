@@ -15,7 +15,7 @@ function counted() {
   return { clock, once, call, calls: () => calls };
 }
 
-it("does the work once for one id, also while it is in progress", async () => {
+it("does the work once for one id, even while it is in progress", async () => {
   const { call } = counted();
   expect(await Promise.all([call("a"), call("a"), call("b")])).toEqual([1, 1, 2]);
   expect(await call("a")).toBe(1);

@@ -23,7 +23,7 @@ export const STATES = enumWords<pane.AgentStateName>()(AgentState, {
   uncertain: AgentState.UNCERTAIN,
 });
 
-/** The phase of each state: one of the four words of the requirement. */
+/** The phase of each state: one of the four words that the bridge's requirements prescribe. */
 export const PHASES = {
   starting: "starting",
   idle: "idle",

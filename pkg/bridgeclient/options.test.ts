@@ -24,7 +24,7 @@ it.each(["", ":9445", "http://bridge:9445", "bridge:9445/path", "user@bridge:944
   },
 );
 
-it("has a default for every optional setting, also if it is undefined", () => {
+it("has a default for every optional setting, even if it is undefined", () => {
   const jwt = { ...OPTIONS.jwt, audience: undefined } as unknown as ClientOptions["jwt"];
   expect(settingsOf({ ...OPTIONS, jwt })).toMatchObject({
     jwt: { audience: "bridge", subject: "prd-manager", scope: "operate", ttlMs: 300_000 },

@@ -37,7 +37,7 @@ export async function ensureNatsServer(options: EnsureNatsOptions): Promise<stri
   const found = await findProgram("nats-server", env);
   if (found !== undefined) return found;
   if (cache === undefined) throw missing("no location for Debian's package: HOME is not set");
-  log("nats-server is not here: downloading Debian's package");
+  log("nats-server is missing: downloading Debian's package");
   return await unpack(cache, { env, run });
 }
 

@@ -6,9 +6,9 @@ import { type Counts, none, plus } from "./counts.ts";
 const PROGRESS_MS = 15_000;
 
 /**
- * Prints at the end why tests were skipped, writes the counts of a vitest run as JSON into the file named by
- * GT_TEST_COUNTS, and between the results names the test that takes long. Each failure outside a test (a file that does
- * not load, a hook of a file, a stray rejection) counts as one failed.
+ * Every 15 seconds, prints the tests that have been running for at least that long. At the end, prints why tests were
+ * skipped, and writes the counts of the vitest run as JSON into the file named by GT_TEST_COUNTS. Each failure outside
+ * a test (a file that does not load, a hook of a file, a stray rejection) counts as one failed test.
  */
 export default class CountReporter implements Reporter {
   readonly #running = new Map<string, { readonly name: string; readonly since: number }>();

@@ -156,7 +156,7 @@ ready · demo model · ctx 12%
     expect(missing.stderr).toMatch(/^gt: error: no agent "nobody"; running here: (gt-)?toast\n/);
   });
 
-  it("follows new lines only, also in a terminal, and ends on Ctrl-C", async () => {
+  it("follows new lines only, even in a terminal, and ends on Ctrl-C", async () => {
     await using terminal = gtInTerminal(["peek", "toast", "-n", "2", "-f", ...place.flags], place.env);
     await eventually("it begins", () => terminal.seen().includes("ready · demo model"));
     const before = terminal.seen();

@@ -105,7 +105,7 @@ describe("a sidecar that serves TLS", () => {
     expect(await sidecar.taken()).toEqual(["from a known writer"]);
   });
 
-  it("loads a new certificate and CA from its folder, also after a kill in between", async () => {
+  it("loads a new certificate and CA from its folder, even after a kill in between", async () => {
     const next = new TestCa("next");
     const files = next.issue({ uris: [SIDECAR], ips: ["127.0.0.1"] });
     let last: unknown;

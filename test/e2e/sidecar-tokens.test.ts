@@ -166,7 +166,7 @@ describe("a sidecar that takes roles from tokens", () => {
       expect(await ending(watch, cert.shop, bearer)).toContain("unauthenticated: the token has expired, and no newer");
     });
 
-    it("identifies a certificate without a URI name by its CA and CN, also after a renewal", async () => {
+    it("identifies a certificate without a URI name by its CA and CN, even after a renewal", async () => {
       const requestId = "of-the-night-shift";
       const own: Call = (client) => client.nudge({ message: "later", requestId, mode: NudgeMode.QUEUE });
       const look: Call = (client) => client.getNudge({ requestId });

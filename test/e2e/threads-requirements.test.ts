@@ -31,7 +31,7 @@ interface Found {
   readonly hits: readonly Message[];
 }
 
-describe.each([["npm"], ["system"]])("the requirement, on the PostgreSQL of %s", (postgres) => {
+describe.each([["npm"], ["system"]])("the requirements of threads, on the PostgreSQL of %s", (postgres) => {
   let world: ThreadsWorld;
   let reviewer: McpCaller;
   let fixer: McpCaller;

@@ -121,7 +121,7 @@ describe.concurrent("a user of a shared machine", () => {
     }
   });
 
-  it("finds a sidecar that was started with XDG_RUNTIME_DIR, also where su or cron left it unset or wrong", async (context) => {
+  it("finds a sidecar that was started with XDG_RUNTIME_DIR, even where su or cron left it unset or wrong", async (context) => {
     needsOtherUsers(context);
     await using ann = await otherUser(ANN);
     await using bob = await otherUser(BOB);

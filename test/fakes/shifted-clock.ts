@@ -1,5 +1,5 @@
-// For `node --import`: shifts the program's wall clock ahead by SHIFTED_CLOCK_MS (negative: behind). TLS uses the
-// machine's.
+// For `node --import`: shifts the program's wall clock ahead by SHIFTED_CLOCK_MS (negative: behind). TLS still uses the
+// machine's clock.
 const aheadMs = Number(process.env["SHIFTED_CLOCK_MS"] ?? 0);
 const TrueDate = globalThis.Date;
 

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => folder[Symbol.asyncDispose]());
 
-/** The requirement's example, with a free port. */
+/** The example configuration of the bridge's requirements, with a free port. */
 const REQUIREMENT = readFileSync(join(import.meta.dirname, "../testdata/bridge/requirement.yaml"), "utf8").replace(
   "0.0.0.0:9445",
   "127.0.0.1:0",
@@ -33,7 +33,7 @@ async function checked(sections: Sections) {
 }
 
 describe("bridge check", () => {
-  it("accepts the requirement's file, and warns of an omitted argument", async () => {
+  it("accepts the example of the requirements, and warns of an omitted argument", async () => {
     await writeFile(folder.path("requirement.yaml"), REQUIREMENT);
     const { code, text } = await ran("check", "--config", folder.path("requirement.yaml"));
     expect(text).toContain("requirement.yaml:32: warning: providers.codex.args: --quiet");

@@ -39,7 +39,7 @@ const failure = (call: Promise<unknown>): Promise<BridgeError> =>
     (err) => err as BridgeError,
   );
 
-it("starts a session, sends it input and stops it, as the requirement's example does", async () => {
+it("starts a session, sends it input and stops it, as the example of the bridge's requirements does", async () => {
   const client = newClient();
   expect((await client.health()).status).toBe("serving");
   expect(await client.startSession(START)).toMatchObject({ sessionId: "s1", status: 2 });

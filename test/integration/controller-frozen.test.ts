@@ -188,7 +188,7 @@ describe("a controller, its sidecars, and a SIGSTOP", () => {
       expect(first.log()).not.toMatch(/"msg":"bug|unhandled|uncaught|"level":"fatal"/i);
     });
 
-    it("a sidecar with an idle connection of a controller ends no other project's stream, also when it is reset", {
+    it("a sidecar with an idle connection of a controller ends no other project's stream, even when it is reset", {
       timeout: LIMIT_MS,
     }, async (context) => {
       await here(context);

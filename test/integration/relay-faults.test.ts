@@ -27,7 +27,7 @@ const refused = (path: string, options = {}) => refusedAt(`${url}${path}`, optio
 
 const task = (id: string) => ({ id, type: "work.coding", payload: { task: `task ${id}` } });
 
-describe("the requirement's error tables", () => {
+describe("the requirements' error tables", () => {
   it("missing session or agent id: the connection is rejected before the upgrade", async () => {
     expect(await refused("/acp/s/coding")).toBe(400);
     expect(await refused("/acp/s?agent_id=a")).toBe(400);

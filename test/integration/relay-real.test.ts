@@ -156,7 +156,7 @@ async function obeysSchema(at: Bed): Promise<void> {
 
 const TIMES = { timeout: PATIENCE_MS * 5 };
 
-describe.concurrent("a published agent does its work once, also when the relay is killed,", () => {
+describe.concurrent("a published agent does its work once, even when the relay is killed,", () => {
   it.each([
     ["codex-acp", "oldest", oldestNats],
     ["claude-agent-acp", "newest", newest],

@@ -58,7 +58,7 @@ async function codingWorkflow(to: Coordinator, at: string, session: string): Pro
   expect(done?.header("traceparent")).toMatch(/^00-0af7651916cd43dd/);
 }
 
-describe("the requirement's success criteria", () => {
+describe("the requirements' success criteria", () => {
   it("1: an agent connects, and its first frame names relay, session and agent", async () => {
     const headers = {
       ...{ "X-Agent-ID": "agent_abc", "X-Session-ID": "first", "X-Agent-Role": "coding", "X-ACP-Version": "1.0" },
@@ -105,7 +105,7 @@ describe("the requirement's success criteria", () => {
     expect(stdout).not.toContain("agent_g");
   });
 
-  it("7: events are logged as JSON lines in the requirement's form, without any content", async () => {
+  it("7: events are logged as JSON lines in the required form, without any content", async () => {
     using agent = await SeedAgent.dial(url, { session: "logged", agent: "agent_l" });
     agent.answer = () => textResult("a secret answer");
     await coordinator.work("logged", { id: "l1", type: "work.coding", payload: { task: "a secret task" } });

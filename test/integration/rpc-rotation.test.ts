@@ -172,7 +172,7 @@ describe("a connection", () => {
     );
   });
 
-  it("ends when its caller's CA is removed, also while the server's certificate stays", async () => {
+  it("ends when its caller's CA is removed, even while the server's certificate stays", async () => {
     await put({ ...old.issue(SERVER), ca: old.pem + next.pem });
     using leaving = sidecarTransport({ baseUrl: server.url, tls: { ...next.issue(CLIENT), ca: old.pem } });
     const client = createClient(SidecarService, leaving.transport);

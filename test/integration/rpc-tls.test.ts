@@ -66,7 +66,7 @@ describe("a server with certificates", () => {
     expect(code).toBe("ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED");
   });
 
-  it("speaks TLS 1.3 only, also after its certificate was changed", async () => {
+  it("speaks TLS 1.3 only, even after its certificate was changed", async () => {
     await using fixture = await startRpcServer({ tls: serverTls });
     const tls12 = () =>
       new Promise((resolve) => {

@@ -152,7 +152,7 @@ it("people are notified of the agent's restarts and that keys are dropped in bet
   expect(await readFile(join(sidecar.dir, "lines"), "utf8")).toBe("one\n");
 });
 
-it("a terminal that attaches later gets a full-screen program's modes, also after a kill of the serving half", async () => {
+it("a terminal that attaches later gets a full-screen program's modes, even after a kill of the serving half", async () => {
   const set = "\\033[?1049h\\033[?1002h\\033[?1006h\\033[?1h\\033=\\033[?25l\\033[3;10rfull screen";
   await using sidecar = await startSidecar({ agent: "generic", command: ["sh", "-c", `printf '${set}'; exec cat`] });
   const modes = async () => {

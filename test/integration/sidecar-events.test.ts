@@ -162,7 +162,7 @@ describe("a reader", () => {
     expect(missingNumbers(slow)).toEqual([]);
   });
 
-  it("continues after its acknowledgement, also after a crash, while others begin at the start", async () => {
+  it("continues after its acknowledgement, even after a crash, while others begin at the start", async () => {
     await using sidecar = await shell("seq 1 500; sleep 1000");
     await using reader = new SidecarEventReader(sidecar.client);
     await reader.until("the pause", ({ text }) => text.includes("500\n"));

@@ -24,7 +24,7 @@ it("Status and /metrics contain the sidecar's identity and its programs' version
   expect(await info(sidecar)).toBe(`gastown_sidecar_info{${who},${its}} 1`);
 });
 
-it("the version of a program with the agent's name is asked once, and readiness does not depend on the answer", async () => {
+it("a program with the agent's name is asked for its version once, and readiness does not wait for the answer", async () => {
   await using sidecar = await startSidecar((dir) => {
     const program = join(dir, "claude");
     const script = `#!/bin/sh\ncase "$1" in --version) echo asked >> ${dir}/asked;; esac\nexec sleep 1000\n`;
@@ -32,7 +32,7 @@ it("the version of a program with the agent's name is asked once, and readiness 
     return { agent: "claude", command: [program] };
   });
   const asked = () => readFileSync(join(sidecar.dir, "asked"), "utf8");
-  await until("the question", 30_000, async () => existsSync(join(sidecar.dir, "asked")) || undefined);
+  await until("the request for the version", 30_000, async () => existsSync(join(sidecar.dir, "asked")) || undefined);
   await expect.poll(async () => (await fetch(`${sidecar.healthUrl}/readyz`)).status, { timeout: 60_000 }).toBe(200);
   expect((await sidecar.client.status({})).versions).not.toHaveProperty("agent");
   process.kill(sidecar.servingPid(), "SIGKILL");

@@ -50,7 +50,7 @@ it("a missing token file for threads is named in the log, and the agent starts",
   const lines = sidecar
     .log()
     .split("\n")
-    .filter((line) => line.includes("no tools of threads"));
+    .filter((line) => line.includes("no threads tools"));
   expect(lines.map((line) => JSON.parse(line))).toEqual([
     expect.objectContaining({ file: token, reason: "there is no such file" }),
   ]);

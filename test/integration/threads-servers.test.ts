@@ -42,7 +42,7 @@ describe("two servers on one database", () => {
     return await database.query<Wake>(rows, [agent]);
   }
 
-  /** As if every lease had expired: another server claims the work of a killed one. */
+  /** Ends every lease, so that either server can claim a wake that the other one holds. */
   async function endLeases(): Promise<void> {
     await database.query("update threads.wake set lease_until = now() where lease_until is not null");
   }
@@ -53,7 +53,7 @@ describe("two servers on one database", () => {
     return await lead.call("post_message", { thread_id, text, idempotency_key }, LONG);
   }
 
-  it("FR-04: store the same post to both once", async () => {
+  it("FR-04: store one message if the same post reaches both", async () => {
     const thread = await newThread("town/a");
     const posts = Array.from({ length: 16 }, (_, at) => post(at % 2 === 0 ? one : two, thread, "once", "key"));
     const answers = await Promise.all(posts);
@@ -61,7 +61,7 @@ describe("two servers on one database", () => {
     expect(answers.filter((answer) => answer["duplicate"] === false)).toHaveLength(1);
   });
 
-  it("FR-06: deliver a message at one to a waiter at the other", async () => {
+  it("FR-06: deliver a message posted to one to a waiter at the other", async () => {
     const thread = await newThread("town/waits");
     using waiter = two.client("town/waits");
     const waiting = waiter.call("read_messages", { thread_id: thread, wait_ms: 25_000 }, LONG);
@@ -75,8 +75,8 @@ describe("two servers on one database", () => {
     const thread = await newThread("town/shared");
     for (let round = 0; round < 4; round++) {
       await post(round % 2 === 0 ? one : two, thread, `round ${round}`);
-      await endLeases(); // a slow worker's lease runs out: the other one works on the same wake
-      await eventually("it was typed", async () => agent.taken.length >= round + 1, 60_000);
+      await endLeases(); // as if a slow worker's lease had run out: the other server may claim the same wake
+      await eventually("the text was typed", async () => agent.taken.length >= round + 1, 60_000);
     }
     const isOver = async () => (await wakesOf("town/shared")).every((wake) => wake.state === "SUBMITTED");
     await eventually("every wake has ended", isOver, 60_000);
@@ -95,12 +95,12 @@ describe("two servers on one database", () => {
     using reader = two.client("town/busy");
     await reader.call("read_messages", { thread_id: thread }, LONG);
     const isOver = async () => (await wakesOf("town/busy"))[0]?.state === "CANCELLED";
-    await eventually("it is taken back", isOver, 30_000);
+    await eventually("the wake is withdrawn", isOver, 30_000);
     expect(agent.taken).toEqual(["a long turn"]);
     expect(await wakesOf("town/busy")).toHaveLength(1);
   });
 
-  it("give a message that arrives while a text is queued its own wake", async () => {
+  it("wake an agent separately for a message that arrives while a text is queued", async () => {
     const agent = await DemoSidecar.start("town/next", one, 3000);
     await using _agent = agent;
     expect((await gt(["nudge", "town/next", "a turn"], one.env)).code).toBe(0);
@@ -110,30 +110,32 @@ describe("two servers on one database", () => {
     await eventually("the sidecar holds it", isQueued, 60_000);
     await post(two, thread, "second");
     const isTyped = async () => agent.taken.some((text) => text.includes('"second"'));
-    await eventually("it is woken for the second too", isTyped, 60_000);
+    await eventually("the agent is woken for the second too", isTyped, 60_000);
     const reasons = await database.query<{ reason: string }>(
       "select reason from threads.wake where agent_id = 'town/next' order by created_at",
     );
     expect(reasons[1]).toEqual({ reason: "came meanwhile" });
   });
 
-  it("report on /readyz that the database is down, and continue without help when it is back", async () => {
+  it("report on /readyz that the database is down, and recover by themselves when it is back", async () => {
     const thread = await newThread("town/later");
     using waiter = one.client("town/later");
     await waiter.call("read_messages", { thread_id: thread }, LONG);
     const waiting = waiter.call("read_messages", { thread_id: thread, wait_ms: 25_000 }, LONG);
     await database.end();
     const status = async (server: ThreadsServer) => (await fetch(`${server.healthUrl}/readyz`)).status;
-    for (const server of [one, two]) await eventually("it says so", async () => (await status(server)) === 503, 30_000);
+    for (const server of [one, two])
+      await eventually("/readyz is 503", async () => (await status(server)) === 503, 30_000);
     await expect(post(two, thread, "in vain")).rejects.toMatchObject({ fields: { code: "UNAVAILABLE" } });
     await database.begin();
-    for (const server of [one, two]) await eventually("it is back", async () => (await status(server)) === 200, 60_000);
+    for (const server of [one, two])
+      await eventually("/readyz is 200", async () => (await status(server)) === 200, 60_000);
     await post(two, thread, "after all");
     expect(await waiting).toMatchObject({ messages: [{ text: "after all" }] });
   });
 });
 
-it("exit with 3 at a database that needs migrate", async () => {
+it("threads serve exits with 3 if the database needs `threads migrate`", async () => {
   await using database = await TestDatabase.start();
   const ran = await runProgramOf("threads", ["serve", "--database-url", database.url()]);
   expect([ran.code, ran.stderr]).toEqual([3, expect.stringContaining("run: threads migrate")]);

@@ -22,7 +22,7 @@ describe("capture", () => {
     expect(await box.pane.capture({ escapes: true, join: false, start: "-" })).toContain("\x1b[31mred");
   });
 
-  it("leaves no buffer or file behind, also when it fails", async () => {
+  it("leaves no buffer or file behind, even when it fails", async () => {
     await using box = await tmuxSandbox();
     await Promise.all([1, 2, 3].map(() => box.pane.capture(ALL)));
     const gone = new TmuxPane(box.client, "%99", captureFolder(box.dir));

@@ -115,7 +115,7 @@ describe("keys and text", () => {
     },
   );
 
-  it("sendKeys presses keys by name, also with a mode open", async () => {
+  it("sendKeys presses keys by name, even with a mode open", async () => {
     await using box = await receiver();
     await box.client.command(`copy-mode -t ${box.pane.id}`);
     expect(await box.pane.sendKeys(["C-c", "Escape", "Up", ";", "-", "M-x", "Enter"])).toBe("sent");

@@ -20,12 +20,12 @@ export function keyBeside(certificate: string): string {
   return `${certificate.replace(/\.(?:crt|cert|pem|cer)$/, "")}.key`;
 }
 
-/** Splits at blanks and commas: `a,b` gives two names. */
+/** Splits at commas; drops blanks around the parts, and empty parts. */
 export function split(values: readonly string[] | undefined): readonly string[] {
   return (values ?? []).flatMap((value) => value.split(",")).flatMap((part) => part.trim() || []);
 }
 
-/** `--key-type`, in any unambiguous spelling. @throws DomainError `invalid` */
+/** Reads `--key-type`: ignores case and punctuation; `ecdsa` or `rsa` alone is enough. @throws DomainError `invalid` */
 export function keyType(text: string | undefined): KeyType | undefined {
   if (text === undefined) return undefined;
   const letters = text.toLowerCase().replace(/[^a-z0-9]/g, "");

@@ -5,7 +5,10 @@ import { ONE_USER } from "../place/projects-apart.ts";
 
 const HINT = "projects.NAME.run_as gives a project's agents a user of their own";
 
-/** Checks the users that projects' agents run as, and which secret files they could read. Warns if there are none. */
+/**
+ * Checks the users that projects' agents run as, and which secret files they could read. Warns if no project has a
+ * user.
+ */
 export function checkUsers({ config, findings }: BridgeFile): void {
   const { runAs, tls, sessionTokens } = config;
   if (runAs.size === 0) {
@@ -24,7 +27,10 @@ export function checkUsers({ config, findings }: BridgeFile): void {
     const other = projectsOf.get(user.uid);
     if (other !== undefined) {
       const both = `${JSON.stringify(other)} and ${JSON.stringify(project)}`;
-      findings.warning(key, `is the user of another project too: the agents of ${both} are not kept apart`);
+      findings.warning(
+        key,
+        `is also the user of another project: the agents of ${both} are not isolated from each other`,
+      );
     }
     projectsOf.set(user.uid, project);
     for (const secret of [

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { ConfigError } from "../../../internal/config/config-fault.ts";
 import { readBridgeFile } from "./read-bridge-file.ts";
 
-/** The example of the requirement, word for word. */
+/** The example configuration of the bridge's requirements, word for word. */
 const REQUIREMENT = readFileSync(join(import.meta.dirname, "../../../test/testdata/bridge/requirement.yaml"), "utf8");
 
 /** The smallest configuration that a bridge starts with. */
@@ -30,7 +30,7 @@ function faultsOf(text: string): readonly string[] {
   return [];
 }
 
-it("reads the requirement's example unchanged", () => {
+it("reads the example of the requirements unchanged", () => {
   const { config, warnings } = read(REQUIREMENT);
   expect(config).toMatchObject({
     listen: { host: "0.0.0.0", port: 9445 },
@@ -58,7 +58,7 @@ it("reads the requirement's example unchanged", () => {
     { line: 32, key: "providers.codex.args", reason: expect.stringContaining("--quiet") },
     ...["prd-manager", "ndara-orchestrator"].map((issuer, i) => ({
       ...{ line: 12 + 2 * i, key: `auth.jwt_public_keys[${i}]` },
-      reason: `has no projects: "${issuer}" may act for those of the other issuers too`,
+      reason: `has no projects: "${issuer}" may also act for the other issuers' projects`,
     })),
   ]);
 });
@@ -98,7 +98,7 @@ it("listens on loopback and applies limits by default", () => {
   });
 });
 
-it("reads every key beyond the requirement's example", () => {
+it("reads every key beyond the example of the requirements", () => {
   const { config } = read(`
 server: { listen: ":1", health_listen: "[::1]:2", max_connection_age: 1h30m, state_dir: state }
 tls: { ca_bundle: a, cert: b, key: c, crl: [x.pem, /y.pem], crl_policy: require }
@@ -167,7 +167,7 @@ describe("names every fault by line, key and reason", () => {
     ["a collector without http", "tracing: { otlp_endpoint: a:4318 }", "tracing.otlp_endpoint: must be a URL"],
     ["a duration in words", "sessions: { retention: a week }", "bridge.yaml:5: sessions.retention: must be a duration"],
     ["a count that is too low", "sessions: { max_global: 0 }", "sessions.max_global: must be a whole number from 1"],
-    ["half a session", "sessions: { max_global: 1.5 }", "sessions.max_global: must be a whole number"],
+    ["a count that is not whole", "sessions: { max_global: 1.5 }", "sessions.max_global: must be a whole number"],
     [
       "an input limit above the size of a request",
       "input: { max_size_bytes: 65537 }",
@@ -179,18 +179,22 @@ describe("names every fault by line, key and reason", () => {
       "logging: { level: loud }",
       "logging.level: must be one of debug, info, warn, error",
     ],
-    ["a served list that does not exist", 'crl: { listen: "127.0.0.1:1" }', "bridge.yaml:5: crl.listen: needs tls.crl"],
-    ["a list address that no certificate may name", "crl: { url: ftp://x/y }", "crl.url: must be a URL"],
+    [
+      "serving revocation lists without any",
+      'crl: { listen: "127.0.0.1:1" }',
+      "bridge.yaml:5: crl.listen: needs tls.crl",
+    ],
+    ["a revocation list's URL that is not HTTP", "crl: { url: ftp://x/y }", "crl.url: must be a URL"],
     ["a block given as text", "input: lots", "bridge.yaml:5: input: must be a block of keys"],
-    ["a duplicate key", "input: {}\ninput: {}", "bridge.yaml:6: is not YAML that can be read: Map keys must be unique"],
-    ["invalid YAML", "input: [", "is not YAML that can be read"],
-    ["a tag that runs code", "input: !!js/function x", "is not YAML that can be read: Unresolved tag"],
+    ["a duplicate key", "input: {}\ninput: {}", "bridge.yaml:6: cannot be read as YAML: Map keys must be unique"],
+    ["invalid YAML", "input: [", "cannot be read as YAML"],
+    ["a tag that runs code", "input: !!js/function x", "cannot be read as YAML: Unresolved tag"],
     ["aliases that multiply", `audit: &a [x]\ninput: [${"*a,".repeat(200)}]`, "Excessive alias count"],
-    ["a second document", "---\ninput: {}", "is not YAML that can be read"],
+    ["a second document", "---\ninput: {}", "cannot be read as YAML"],
   ])("%s", (_, more, words) => {
     const text = words === "key" ? LEAST.replace("demo", "gemini") : LEAST + more;
     const expected =
-      words === "key" ? "bridge.yaml:3: providers.gemini: is not known here; known are codex, claude" : words;
+      words === "key" ? "bridge.yaml:3: providers.gemini: is not known here; the known keys are codex, claude" : words;
     expect(faultsOf(`${text}\n`)).toContainEqual(expect.stringContaining(expected));
   });
 

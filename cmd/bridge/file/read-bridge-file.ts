@@ -107,7 +107,7 @@ function warnOfIssuers({ value: { auth }, findings }: ConfigFile<BridgeValues>):
   const { jwt_public_keys: keys } = auth;
   if (new Set(keys.map(({ issuer }) => issuer)).size < 2) return;
   for (const [i, { issuer, projects }] of keys.entries()) {
-    const reason = `has no projects: ${JSON.stringify(issuer)} may act for those of the other issuers too`;
+    const reason = `has no projects: ${JSON.stringify(issuer)} may also act for the other issuers' projects`;
     if (projects === undefined) findings.warning(["auth", "jwt_public_keys", i], reason);
   }
 }

@@ -12,7 +12,7 @@ export const stop: Command<StopFlags> = {
     text: `Ends an agent permanently and prints how it ended: the agent is asked to leave in its own way, then terminated, then
 killed. It is not restarted. Waits until it has ended. Needs a sidecar.`,
     sections: [PLACE_SECTION],
-    notes: "Exit codes: 0 it has ended (also when it had ended before), 4 its end was not seen.",
+    notes: "Exit codes: 0 it has ended (even if it had ended before), 4 its end was not seen.",
     examples: ["gt stop gastown/toast", "gt stop gastown/toast --grace 1m", "gt stop mayor --force --json"],
   },
   completion: "agent",

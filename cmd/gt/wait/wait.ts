@@ -11,7 +11,7 @@ export const wait: Command<WaitFlags> = {
     summary: "until it is idle, done, asking or dead",
     text: "Waits until the agent is in a state. When it is in that state already, this returns at once. Nothing is typed.",
     sections: [PLACE_SECTION],
-    notes: `Exit codes: 0 reached, 5 not within --timeout, 3 no such agent, 4 it cannot be reached or is not trusted, also when
+    notes: `Exit codes: 0 reached, 5 not within --timeout, 3 no such agent, 4 it cannot be reached or is not trusted, even if
 that began while waiting and lasted for 10 s.`,
     examples: [
       "gt wait gastown/toast --for idle",

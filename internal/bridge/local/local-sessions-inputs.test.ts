@@ -36,7 +36,7 @@ describe("an input", () => {
     });
   });
 
-  it("with a used key is delivered once, also if both arrive at once", async () => {
+  it("with a used key is delivered once, even if both arrive at once", async () => {
     await startLocal();
     const answers = await Promise.all([send("hello", "k1"), send("hello", "k1", bob), send("hello", "k1")]);
     expect(answers).toEqual(Array(3).fill({ outcome: "submitted", seq: 2n, error: "" }));

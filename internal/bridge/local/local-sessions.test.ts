@@ -31,7 +31,7 @@ describe("a start", () => {
     expect(provider.agents[0]?.config).toMatchObject({ project: "p1", sessionId: "s1", options: { model: "m" } });
   });
 
-  it("with the same parameters returns the same session, also if both arrive at once", async () => {
+  it("with the same parameters returns the same session, even if both arrive at once", async () => {
     const both = await Promise.all([startLocal(), startLocal()]);
     const again = await startLocal();
     expect([...both, again].map(({ epoch }) => epoch)).toEqual(Array(3).fill(again.epoch));
@@ -175,7 +175,7 @@ describe("a session", () => {
     expect(await sessions.stop(key(), { force: true })).toMatchObject({ status: "stopped" });
   });
 
-  it("is killed at once by a forced stop, also while its agent is being asked", async () => {
+  it("is killed at once by a forced stop, even while its agent is being asked", async () => {
     await startLocal();
     const agent = provider.agents[0];
     if (agent) agent.ignoresStop = true;

@@ -95,7 +95,7 @@ describe("the Secret with a session's token", () => {
     expect(claims()["jti"]).not.toBe(first["jti"]);
   });
 
-  it("exists after one look, also if the Secret of an earlier pod of that name was in its place", async () => {
+  it("exists after one look, even if the Secret of an earlier pod of that name was in its place", async () => {
     await tokens.look(record(), never);
     secrets.change(NAME, { owners: [{ kind: "Pod", name: "agent-one", uid: "u0" }] });
     await tokens.look(record(), never);

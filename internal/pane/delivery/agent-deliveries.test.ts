@@ -65,7 +65,7 @@ async function submittedWith(drawn: string): Promise<void> {
 
 const isOurs = async () => (await deliveries.situation(signal)).justSubmitted;
 
-it("does not count a submitted text that a slow agent still draws as a draft, for five seconds", async () => {
+it("does not take a submitted text for a draft while a slow agent still shows it, for up to five seconds", async () => {
   await submittedWith(TEXT);
   await clock.advance(4900);
   expect(await isOurs()).toBe(true);
@@ -80,13 +80,13 @@ it("counts any other text as a draft after a second", async () => {
   expect(await isOurs()).toBe(false);
 });
 
-it("does not type on a state from before a resize", async () => {
+it("reports a state that was judged before a resize as uncertain", async () => {
   expect((await deliveries.situation(signal)).state).toBe("idle");
   isHeld = true;
   expect((await deliveries.situation(signal)).state).toBe("uncertain");
 });
 
-it("checks again for a person's keys before it types, and waits for the requested quiet time", async () => {
+it("checks again whether a person has pressed keys before it types, and observes the requested quiet time", async () => {
   people.look = () => {
     people.inputAt = { monotonicMs: clock.monotonicMs() - 15_000 };
     return Promise.resolve();
@@ -125,11 +125,11 @@ describe("an agent that hangs", () => {
     pane.compose(text);
   };
 
-  it("gets no other text until it has read and drawn the first one and a second has passed", async () => {
+  it("gets no other text until one second after it has read and drawn the first", async () => {
     expect((await deliveries.situation(signal)).undrawn).toBe(true);
     await clock.advance(60_000);
     expect((await deliveries.situation(signal)).undrawn).toBe(true);
-    pane.compose(""); // it draws, and has not read yet
+    pane.compose(""); // it has drawn something, but has not read the text
     expect((await deliveries.situation(signal)).undrawn).toBe(true);
     thaw(TEXT);
     await clock.advance(10);
@@ -174,7 +174,7 @@ describe("an agent that hangs while a text of ours is being removed", () => {
     };
   });
 
-  it("keeps showing our text, however often a message arrives, and takes the next one once it continues", async () => {
+  it("holds our text and no draft, however often a message is tried, and takes the message once it responds again", async () => {
     for (let i = 0; i < 5; i++) {
       expect(await deliver("b", "the next one")).toMatchObject({ type: "retry" });
       expect(await deliveries.situation(signal)).toMatchObject({ undrawn: true, draft: false });

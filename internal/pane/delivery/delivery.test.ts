@@ -155,7 +155,7 @@ describe("a dead agent", () => {
     expectUntouched();
   });
 
-  it("gets nothing, also if tmux goes away before the buffer is dropped", async () => {
+  it("gets nothing, even if tmux goes away before the buffer is dropped", async () => {
     pane.dead = true;
     pane.fail("dropBuffer");
     expect(await delivered()).toMatchObject({ outcome: "agent-dead" });

@@ -49,7 +49,7 @@ type Look =
  * meanwhile. A dialog that takes the place of this one after the last look and before the key arrives gets the key:
  * that time is the one of a command to tmux and of the agent's output in transit.
  * @throws DomainError `precondition`: there is no dialog, or another than `dialogId` (the id now is the field
- * `dialog_id`, empty for none), also when that happens between the keys that only move the selection; the pane takes no
+ * `dialog_id`, empty for none), even when that happens between the keys that only move the selection; the pane takes no
  * input. `invalid`: a choice or text that the dialog does not take. `unimplemented`: a dialog that only a person can
  * answer.
  */

@@ -19,8 +19,8 @@ const NOTHING: Screen = {
 
 /**
  * Remembers a text of ours that may be in the prompt of an unknown program: the next text would be joined to it, and
- * both sent as one. It counts as gone once it was seen and then left its place on a quiet screen, when someone pressed
- * keys, or with the program itself.
+ * both sent as one. It counts as gone once it has been seen and has then left its place on a quiet screen, when someone
+ * has pressed keys, or with the program itself.
  */
 export class UnconfirmedText {
   #probe: TailProbe | undefined;

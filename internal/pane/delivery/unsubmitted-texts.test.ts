@@ -38,7 +38,7 @@ describe("our texts that may be in the composer", () => {
     expect(standing("look at the tests", "and at the docs").isOurs(composerOf(text), QUIET, 0)).toBe(false);
   });
 
-  it("are recognised folded by the size that the agent shows, and a person's own paste is not", () => {
+  it("are recognised in a folded paste by the size that its marker shows; a person's paste is not", () => {
     const lines = standing("one\ntwo\nthree\nfour\nfive");
     expect(lines.knows(folded("[Pasted text #1 +4 lines]"))).toBe(true);
     expect(lines.knows(folded("[Pasted text #1 +7 lines]"))).toBe(false);
@@ -49,7 +49,7 @@ describe("our texts that may be in the composer", () => {
     expect(standing("x".repeat(1200)).knows(folded("[Pasted Content 1201 chars]"))).toBe(false);
   });
 
-  it("are dropped after an empty composer was seen: the same words later are a person's", () => {
+  it("are dropped once the composer has been seen empty: the same words later are a person's", () => {
     const known = standing("look at the tests");
     expect(known.isOurs(composerOf(""), 10, 0)).toBe(true); // half drawn, perhaps
     expect(known.isOurs(composerOf("look at the tests"), QUIET, 0)).toBe(true);
@@ -64,7 +64,7 @@ describe("our texts that may be in the composer", () => {
     expect(known.isOurs(composerOf("look at the tests"), QUIET, 51_000)).toBe(true);
   });
 
-  it("may appear late, while the agent draws other things first", () => {
+  it("may appear late, up to ten seconds after the agent has drawn something else", () => {
     const known = standing("look at the tests");
     known.undrawn(5000);
     for (const now of [7000, 16_000]) known.isOurs(composerOf(""), QUIET, now);
@@ -80,8 +80,8 @@ describe("our texts that may be in the composer", () => {
   });
 });
 
-describe("remains on the screen of an empty composer", () => {
-  it("are not a draft, and are dropped once the composer was seen without them", () => {
+describe("residue on the screen of an empty composer", () => {
+  it("is not a draft, and is dropped once the composer has been seen without it", () => {
     const known = standing();
     expect(known.noteResidue("      ᜎᜍ")).toBe(true);
     expect(known.isEmpty(composerOf("      ᜎᜍ"))).toBe(true);

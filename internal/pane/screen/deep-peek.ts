@@ -15,7 +15,7 @@ export interface PaneCapture {
 }
 
 export interface DeepRequest {
-  /** Infinity: all. */
+  /** Infinity: all lines. */
   readonly count: number;
   readonly ansi: boolean;
   readonly join: boolean;
@@ -30,15 +30,18 @@ interface Entry {
 
 /** One answer serves all identical requests within this time. */
 const CACHE_MS = 250;
-/** The depths of the first captures, in lines: large lines fill an answer, otherwise a deeper capture follows. */
+/**
+ * Depths of the captures to try first, in lines. A deeper one follows only if the lines found are too few and do not
+ * fill an answer.
+ */
 const DEPTHS = [1000, 5000] as const;
-/** Cleaned at once; others get their turn in between. */
+/** Characters to clean in one go; other work runs between two slices. */
 const SLICE_CHARS = 128 * 1024;
 
 /**
- * The last lines as tmux has them. A terminal full of styles takes a thousand times the work of a plain one, and a
- * caller can ask for all of it repeatedly: so one answer is made at a time, of no more lines than it needs, in
- * slices, once for all identical requests, and not for callers that have disconnected.
+ * The last lines as tmux has them. A screen full of styles costs a thousand times the work of a plain one, and a caller
+ * can ask for all of it repeatedly. So this computes one answer at a time, in slices and from as few lines as possible,
+ * shares it among identical requests, and drops a request whose callers have all disconnected.
  */
 export class DeepPeek {
   readonly #clock: Clock;
@@ -76,11 +79,11 @@ export class DeepPeek {
   async #search(pane: PaneCapture, request: DeepRequest): Promise<LastLines> {
     const { count, ansi, join } = request;
     for (const depth of DEPTHS) {
-      if (count <= depth && !join) break; // the last look is no deeper
+      if (count <= depth && !join) break; // the capture below reads no more lines than this one
       const text = await pane.capture({ start: -depth, escapes: ansi, join });
       const lines = await this.#cleaned(text, ansi);
-      const isAll = !join && lines.length <= depth; // with the screen's rows there would be more
-      if (join) lines.shift(); // its beginning may be further up
+      const isAll = !join && lines.length <= depth; // a longer history would give `depth` rows, and the screen's rows
+      if (join) lines.shift(); // the first line may begin further up
       const found = lastLines(lines, count, isBlank);
       const isEnough = join && lines.findLastIndex((line) => !isBlank(line)) + 1 >= count;
       if (found.truncated || isAll || isEnough) return found;

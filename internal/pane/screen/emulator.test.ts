@@ -13,13 +13,13 @@ async function drawn(text: string, cols = 20, rows = 5): Promise<Emulator> {
 const textsOf = (emulator: Emulator) => emulator.screen().lines.map((line) => line.text);
 
 describe("a screen", () => {
-  it("has exactly its rows, without trailing blanks, and the cursor", async () => {
+  it("has one line for each row, without trailing blanks, and the cursor's position", async () => {
     const emulator = await drawn("one   \r\n\r\ntwo");
     expect(textsOf(emulator)).toEqual(["one", "", "two", "", ""]);
     expect(emulator.screen()).toMatchObject({ cols: 20, rows: 5, cursorX: 3, cursorY: 2, alternate: false });
   });
 
-  it("continues where its rows were moved by a resize behind an alternate screen", async () => {
+  it("puts the cursor back on its row after a resize during an alternate screen has rewrapped the rows", async () => {
     const emulator = await drawn(`${"a".repeat(25)}\r\ntwo\r\n\x1b[?1049hfull\r\nscreen`);
     emulator.resize(40, 5);
     await emulator.write("\x1b[?1049lx");
@@ -56,7 +56,7 @@ describe("a screen", () => {
     expect(emulator.screen().lines[0]?.runs.map((run) => run.text)).toEqual(["> ", " "]);
   });
 
-  it("puts a wide character in one cell, and joins combining characters", async () => {
+  it("reads a wide character as one character of two columns, and joins combining characters", async () => {
     const emulator = await drawn("日本e\u0301x");
     expect(emulator.screen().lines[0]?.text).toBe("日本e\u0301x");
     expect(emulator.cursor).toEqual({ x: 6, y: 0 });
@@ -66,7 +66,7 @@ describe("a screen", () => {
     ["accents", "a", "\u0301"],
     ["joined emoji of people", "👩", "\u200d👩"],
     ["variation selectors", "a", "\ufe0f"],
-  ])("limits the combining characters of one cell, and continues after it: %s", async (_, first, more) => {
+  ])("limits the combining characters of one cell, and reads the text after them: %s", async (_, first, more) => {
     const emulator = await drawn(`${first}${more.repeat(10_000)}\r\nnext`);
     const [line, next] = emulator.screen().lines;
     expect(line?.text.length).toBeLessThan(100);
@@ -86,7 +86,7 @@ describe("a screen", () => {
     expect(textsOf(emulator).join("")).toBe("");
   });
 
-  it("keeps the cursor within the columns after the last column was written", async () => {
+  it("keeps the cursor within the columns after a character in the last one", async () => {
     const emulator = await drawn("a".repeat(20));
     expect(emulator.cursor).toEqual({ x: 19, y: 0 });
   });
@@ -171,7 +171,7 @@ const hostile = fc
   )
   .map((parts) => parts.join(""));
 
-it("draws the output of a program, in pieces or whole, to the same screen and number of rows", async () => {
+it("draws the same screen whether output arrives whole or in pieces, and keeps the number of rows", async () => {
   await fc.assert(
     fc.asyncProperty(hostile, fc.integer({ min: 0, max: 60 }), async (text, cut) => {
       const bytes = Buffer.from(text);
@@ -211,7 +211,7 @@ describe("rows that scroll into the history", () => {
   }
   const rows = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => `row ${from + i}`);
 
-  it("are reported once each, in order, also if the history is full", async () => {
+  it("are reported once each, in order, even if the history is full", async () => {
     const { emulator, reported } = await listening(10);
     for (let i = 0; i < 60; i += 7)
       await emulator.write(
@@ -230,7 +230,7 @@ describe("rows that scroll into the history", () => {
     expect(reported).toEqual(["a".repeat(25)]);
   });
 
-  it("are one line after a change of width, too, and reported once", async () => {
+  it("are still one line after changes of width, and are reported once", async () => {
     const { emulator, reported } = await listening();
     await emulator.write(`${"a".repeat(45)}\r\n${"b".repeat(30)}\r\n`);
     emulator.resize(50, 5);
@@ -242,7 +242,7 @@ describe("rows that scroll into the history", () => {
     expect(reported).toEqual(["a".repeat(45), "b".repeat(30), "c", "c"]);
   });
 
-  it("are reported once, also across an alternate screen", async () => {
+  it("are reported once, even across an alternate screen", async () => {
     const { emulator, reported } = await listening();
     await emulator.write(`${rows(0, 8).join("\r\n")}\x1b[?1049h`);
     await emulator.write("full\r\n\r\n\r\n\r\n\r\n\r\n\r\nscreen");
@@ -292,7 +292,7 @@ describe("rows that scroll into the history", () => {
     expect(reported).toEqual([...rows(0, 3), "erasing", ...rows(8, 9), "erasing"]);
   });
 
-  it("are reported before the rows below them, if those are read just before a redraw", async () => {
+  it("are reported before the rows on the screen, even if those are read while a redraw is beginning", async () => {
     const emulator = make(20, 3);
     const told: string[] = [];
     const listener = { overflowed: () => {}, vanished: () => false, erasing: () => {}, cleared: () => {} };

@@ -6,7 +6,7 @@ function stream(clock = new FakeClock(), startOffset = 0n): OutputStream {
   return new OutputStream({ clock }, { cols: 20, rows: 4, rawBytes: 1000, epoch: "e1", startOffset });
 }
 const redraw = (text: string, cols = 20, rows = 4) => ({ text, cols, rows, hasHistory: true });
-/** Bytes that are drawn before anything else happens. */
+/** Takes `text` as output, and waits until it is drawn. */
 async function print(output: OutputStream, text: string): Promise<void> {
   output.take(Buffer.from(text));
   await output.drawn();
@@ -39,7 +39,7 @@ describe("the output of the agent", () => {
     expect(reported).toEqual(["bytes to 3, drawn to 0", "screen, drawn to 3"]);
   });
 
-  it("has a time, and a duration of silence", async () => {
+  it("has the time of the last output, and the time that has passed since", async () => {
     const clock = new FakeClock();
     const output = stream(clock);
     expect([output.lastOutputAt, output.quietMs()]).toEqual([undefined, Number.POSITIVE_INFINITY]);
@@ -51,7 +51,7 @@ describe("the output of the agent", () => {
 });
 
 describe("after an interruption", () => {
-  it("skips an undelivered offset, reports the gap, and shows the current screen", async () => {
+  it("leaves out one offset for the lost bytes, reports the gap, and shows the current screen", async () => {
     const output = stream();
     await print(output, "old");
     await output.resumeFrom(redraw("new screen\r\nsecond row", 30, 6));
@@ -70,7 +70,7 @@ describe("after an interruption", () => {
     expect(output.quietMs()).toBe(100);
   });
 
-  it("draws no earlier bytes over the new screen, even if they were being drawn", async () => {
+  it("draws no earlier bytes over the new screen, even if their drawing has begun", async () => {
     const output = stream();
     output.take(Buffer.from("old bytes\r\n"));
     const restarting = output.resumeFrom(redraw("new screen"));
@@ -90,7 +90,7 @@ describe("after an interruption", () => {
   });
 });
 
-it("draws bytes that arrive at the moment at which it has drawn all others", async () => {
+it("draws bytes that arrive just when all others have been drawn", async () => {
   const output = stream();
   await output.resumeFrom(redraw("screen"));
   for (let i = 0; i < 20; i++) await print(output, `${i % 10}`);
@@ -100,7 +100,7 @@ it("draws bytes that arrive at the moment at which it has drawn all others", asy
   await expect.poll(() => output.drawnTo).toBe(40n);
 });
 
-it("moves the old screen to the history for a restarted agent, and resets its modes", async () => {
+it("moves the old screen into the history and resets the terminal's modes when the agent is restarted", async () => {
   const output = stream();
   await print(output, "last words\x1b[?2004h");
   await output.renew();

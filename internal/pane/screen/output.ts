@@ -155,7 +155,7 @@ export class OutputStream implements ScreenSource {
   }
 
   /**
-   * The stream continues after a hole of unknown length; `redraw` is the present history and screen, and `printedAt`
+   * The stream continues after a hole of unknown length; `redraw` is the current history and screen, and `printedAt`
    * (wall clock, ms) the time of the last output, if known.
    */
   resumeFrom(redraw: Redraw, printedAt?: number): Promise<void> {

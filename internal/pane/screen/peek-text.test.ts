@@ -13,16 +13,16 @@ describe("the last lines", () => {
   });
 
   it.each([
-    ["blank rows below do not count", ["a", "b", "", "  "], 2, "a\nb"],
-    ["blank rows between do", ["a", "", "b", ""], 2, "\nb"],
-    ["blank rows above do", ["", "", "a"], 3, "\n\na"],
+    ["blank rows below the text do not count", ["a", "b", "", "  "], 2, "a\nb"],
+    ["blank rows within the text count", ["a", "", "b", ""], 2, "\nb"],
+    ["blank rows above the text count", ["", "", "a"], 3, "\n\na"],
     ["a screen without text is empty", ["", "  ", ""], 5, ""],
     ["no rows at all", [], 5, ""],
   ])("%s", (_, rows, count, output) => {
     expect(lastLines(rows, count)).toEqual({ output, truncated: false });
   });
 
-  it("are blank if the caller says so", () => {
+  it("leave out trailing lines that the caller's check calls blank", () => {
     const styled = ["text", "\x1b[31m\x1b[0m"];
     expect(lastLines(styled, 5, (line) => line.replace(/\x1b\[\d*m/g, "") === "").output).toBe("text");
   });

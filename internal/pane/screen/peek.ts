@@ -8,7 +8,7 @@ import { EMULATOR_SCROLLBACK, type OutputStream } from "./output.ts";
 import { joinRows, type LastLines, lastLines, linesWanted } from "./peek-text.ts";
 
 /**
- * How long a peek waits for bytes that have come to be drawn, before it asks tmux: a flood is drawn late, or not at
+ * How long a peek waits for received bytes to be drawn before it asks tmux: in a flood they are drawn late, or not at
  * all.
  */
 const DRAW_WAIT_MS = 50;
@@ -19,8 +19,8 @@ type PaneSource = (signal: AbortSignal) => PaneCapture | undefined | Promise<Pan
 const NEVER = new AbortController().signal;
 
 /**
- * Answers peeks: from the emulator if it holds enough, otherwise from tmux, with one capture for all simultaneous
- * callers.
+ * Answers peeks: from the emulator if it holds enough, otherwise from tmux, with one capture for simultaneous identical
+ * requests.
  */
 export class Peeker {
   readonly #output: OutputStream;
@@ -34,11 +34,11 @@ export class Peeker {
   constructor(deps: {
     readonly clock: Clock;
     readonly output: OutputStream;
-    /** Undefined while tmux is away: then the emulator's part is the answer. */
+    /** Undefined while tmux is away: then the answer holds only the emulator's lines. */
     readonly pane: () => (PaneCapture & PaneHistory) | undefined;
     /**
-     * Waits a moment for the pane, from the first call on. Undefined or `unavailable`: then the emulator's part is the
-     * answer.
+     * Starts the time limit of a wait for the pane; the returned function waits until then. If it resolves with
+     * undefined or fails with `unavailable`, the answer holds only the emulator's lines.
      */
     readonly paneForPeek: () => (signal: AbortSignal) => Promise<PaneCapture | undefined>;
     readonly alive: () => boolean;
@@ -51,14 +51,14 @@ export class Peeker {
     this.#alive = deps.alive;
   }
 
-  /** Without waiting for tmux. */
+  /** Answers without waiting for tmux. */
   peek(request: PeekRequest): Promise<PeekResult> {
     return this.#peek(request, () => this.#pane(), NEVER);
   }
 
   /**
-   * For a caller, who waits a moment for tmux rather than get less. Once `signal` is aborted, nothing more is fetched
-   * from tmux.
+   * Answers a call: waits a moment for tmux rather than answer with fewer lines. Once `signal` is aborted, nothing more
+   * is fetched from tmux.
    */
   peekForCall(request: PeekRequest, signal: AbortSignal): Promise<PeekResult> {
     return this.#peek(request, this.#paneForPeek(), signal);
@@ -76,7 +76,7 @@ export class Peeker {
     return { ...found, ...facts, historyLines: await this.#history.lines(held, this.#pane()) };
   }
 
-  /** As `#fromEmulator`; the same question about the same screen is answered once. */
+  /** As `#fromEmulator`; computes the answer once for the same request on the same screen. */
   #near(count: number, join: boolean) {
     const key = `${this.#output.emulator.version} ${count} ${join}`;
     if (this.#nearest?.key !== key) this.#nearest = { key, found: this.#fromEmulator(count, join) };
@@ -89,7 +89,7 @@ export class Peeker {
     const held = emulator.historyLines + emulator.rows;
     const limit = Math.min(held, count * 2 + emulator.rows);
     const rows = emulator.rowsText(limit);
-    // Rows that continue a row that was not read are no line.
+    // The first rows may continue a row that was not read: they are only part of a line.
     const whole = rows.findIndex((row) => !row.wrapped);
     const lines = asLines(join ? rows.slice(whole < 0 ? rows.length : whole) : rows, join);
     const used = lines.findLastIndex((line) => line.trim() !== "") + 1;
@@ -134,7 +134,7 @@ function asLines(rows: readonly { readonly text: string; readonly wrapped: boole
   return join ? joinRows(rows) : rows.map((row) => row.text.trimEnd());
 }
 
-/** An emulator's text has no control characters, but it may contain overrides of the direction of writing. */
+/** An emulator's text has no control characters, but it may contain bidirectional overrides. */
 function cleanLastLines(lines: readonly string[], count: number): LastLines {
   const { output, truncated } = lastLines(lines, count);
   return { output: plainText(output), truncated };

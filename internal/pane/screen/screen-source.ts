@@ -1,6 +1,6 @@
 import type { Screen } from "../../agents/screen.ts";
 
-/** The source of the agent's screen for the pane's code: an emulator fed by the output, or captures of a local tmux. */
+/** Provides the agent's screen: an emulator fed by the output, or captures of a local tmux. */
 export interface ScreenSource {
   /** The newest screen known. */
   current(signal: AbortSignal): Promise<Screen>;
@@ -10,7 +10,7 @@ export interface ScreenSource {
   quietMs(): number;
 }
 
-/** Waits until nothing was printed for `ms`, at the longest `capMs`. Returns whether it became quiet. */
+/** Waits, for at most `capMs`, until nothing has been printed for `ms`. Returns whether it became quiet. */
 export async function waitForQuiet(
   source: ScreenSource,
   ms: number,

@@ -22,12 +22,12 @@ function take(style: Map<string, string>, sequence: string, parameters: string):
   else style.set(part, sequence);
 }
 
-/** Styles that need not be repeated: a line begins with them. */
+/** Parameters that set a default. Every line begins with the defaults, so they are not repeated. */
 const DEFAULTS: ReadonlySet<string> = new Set(["", "0", "39", "49", "59"]);
 
 /**
- * The attribute that a sequence sets. tmux sets each colour by a sequence of its own, and removes attributes only by a
- * reset.
+ * The part of the style that a sequence sets. tmux sets each colour by a sequence of its own, and removes attributes
+ * only by a reset.
  */
 function partOf(first: number): string {
   if ((first >= 30 && first <= 39) || (first >= 90 && first <= 97)) return "foreground";

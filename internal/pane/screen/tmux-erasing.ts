@@ -43,7 +43,7 @@ export function learnTmuxErasing(terminal: Habitual, moved: Moved): void {
   });
 }
 
-/** The first row of the region, also at the end of the history. */
+/** Keeps a copy of the region's first row at the end of the history. */
 function keepFirstRow(buffer: InsideBuffer): void {
   const { lines, ybase, scrollTop } = buffer;
   const first = lines.get(ybase + scrollTop);

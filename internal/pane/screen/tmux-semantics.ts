@@ -3,8 +3,8 @@ import { act, count, type Habitual, insideOf, inWholeScreen, numbersOf, withoutO
 import { learnTmuxSaving } from "./tmux-saving.ts";
 
 /**
- * Makes the emulator behave like tmux where the two interpret a sequence differently. `moved` is called around code
- * that brings the screen's rows into the history without scrolling.
+ * Makes the emulator behave like tmux where the two interpret a sequence differently. Calls `moved` with the function
+ * that moves the rows of an erased screen into the history.
  */
 export function applyTmuxSemantics(terminal: Habitual, moved: Moved = (move) => move()): void {
   learnLastColumn(terminal);
@@ -12,13 +12,13 @@ export function applyTmuxSemantics(terminal: Habitual, moved: Moved = (move) => 
   learnEdits(terminal);
   learnTmuxErasing(terminal, moved);
   learnTmuxSaving(terminal);
-  // Links are not shown as underlined.
+  // Ignores links, which the emulator would underline.
   terminal.parser.registerOscHandler(8, () => true);
 }
 
 /**
- * Going up or down leaves the cursor behind the last column, going back counts from there; without wrapping it never
- * gets there.
+ * A cursor behind the last column stays there when a line feed or an index moves it to another row, and a backspace
+ * moves it to the last column. Without automatic wrap, it stops at the last column.
  */
 function learnLastColumn(terminal: Habitual): void {
   const inside = insideOf(terminal);
@@ -50,7 +50,7 @@ function learnLastColumn(terminal: Habitual): void {
   };
 }
 
-/** Under origin mode only places that a program names count from the region's first row. */
+/** In origin mode, only absolute positions are relative to the scroll region; relative moves are not limited to it. */
 function learnMoves(terminal: Habitual): void {
   const { parser } = terminal;
   const inside = insideOf(terminal);
@@ -76,7 +76,7 @@ function learnMoves(terminal: Habitual): void {
     withoutOrigin(inside, () => act(inside, "setScrollRegion", ...numbersOf(params)));
     return true;
   });
-  // The emulator counts to whatever number is given, however many stops there are.
+  // Limits the count: the emulator repeats the move as often as the sequence says, even without another tab stop.
   for (const [final, name] of [
     ["I", "cursorForwardTab"],
     ["Z", "cursorBackwardTab"],
@@ -86,11 +86,14 @@ function learnMoves(terminal: Habitual): void {
       return true;
     });
   }
-  // Not known to tmux.
+  // tmux ignores these sequences.
   for (const final of ["a", "e"]) parser.registerCsiHandler({ final }, () => true);
 }
 
-/** Lines are inserted and deleted in the cursor's column; outside the region, in the rest of the screen. */
+/**
+ * Inserting and deleting lines leaves the cursor in its column. With the cursor outside the scroll region, it affects
+ * all rows down to the end of the screen.
+ */
 function learnEdits(terminal: Habitual): void {
   const { parser } = terminal;
   const inside = insideOf(terminal);
@@ -108,7 +111,7 @@ function learnEdits(terminal: Habitual): void {
   };
   parser.registerCsiHandler({ final: "L" }, lines("insertLines"));
   parser.registerCsiHandler({ final: "M" }, lines("deleteLines"));
-  // Behind the last column there is nothing to change, and the next character still wraps.
+  // Behind the last column these sequences do nothing, and the next character still wraps.
   for (const final of ["@", "P", "X"]) parser.registerCsiHandler({ final }, isAtEnd);
   parser.registerCsiHandler({ final: "S" }, (params) => {
     for (let n = Math.min(count(params), regionRows()); n > 0; n--) screen.scroll(handler._eraseAttrData());
@@ -122,7 +125,7 @@ function learnEdits(terminal: Habitual): void {
     [buffer.x, buffer.y] = [x, y];
     return true;
   });
-  // Never beyond the row's end, and one byte only; line drawing is one.
+  // tmux repeats only within the row, and only a character that is sent as one byte, as line-drawing characters are.
   parser.registerCsiHandler({ final: "b" }, (params) => {
     const { x, y, ybase, lines: all } = inside.buffer;
     const last = x === 0 ? "" : (all.get(ybase + y)?.getString(x - 1) ?? "");

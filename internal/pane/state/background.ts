@@ -17,7 +17,7 @@ export interface BackgroundSigns {
 }
 
 /**
- * The present list. The hook names the tasks; the file and the screen, which also notice a killed task, correct their
+ * The current list. The hook names the tasks; the file and the screen, which also notice a killed task, correct their
  * number: the oldest go first, and tasks that only the screen counts have no title. Pure; `before` keeps the times.
  * `now` is the wall clock, ms.
  */

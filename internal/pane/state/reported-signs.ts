@@ -128,7 +128,7 @@ export class ReportedSigns implements Omit<AgentSigns, "waitsForPerson"> {
   }
 
   /**
-   * The dialog on the screen has been answered and is gone: earlier reports of "waiting" are outdated, also in a state
+   * The dialog on the screen has been answered and is gone: earlier reports of "waiting" are outdated, even in a state
    * file that has still to be written again.
    */
   answered(): void {

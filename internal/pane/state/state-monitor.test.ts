@@ -80,7 +80,7 @@ describe("a monitor", () => {
     expect(await state()).toBe("idle");
   });
 
-  it("reports an unknown program as starting until it shows something, also after a restart", async () => {
+  it("reports an unknown program as starting until it shows something, even after a restart", async () => {
     monitorProfile(fakeProfile(pane, "generic"));
     for (let life = 0; life < 2; life++) {
       pane.show({}, screenOf([""]));

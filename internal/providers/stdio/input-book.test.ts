@@ -4,7 +4,7 @@ import { InputBook } from "./input-book.ts";
 
 const submitted: InputOutcome = { outcome: "submitted", error: "" };
 
-it("delivers an id once, also while its first input is in progress", async () => {
+it("delivers an id once, even while its first input is in progress", async () => {
   const book = new InputBook();
   let given = 0;
   const give = async () => {

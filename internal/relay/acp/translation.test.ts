@@ -22,7 +22,7 @@ function published(result: string): readonly string[] {
   );
 }
 
-describe("the requirement's example", () => {
+describe("the example of the relay's requirements", () => {
   it("becomes a sampling request, byte for byte", () => {
     const message = work(
       '{"id":"msg_123","type":"work.coding","payload":{"task":"Implement authentication","requirements":["JWT",{"n":1}]}}',

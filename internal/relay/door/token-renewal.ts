@@ -13,10 +13,11 @@ export interface OpenCall {
 }
 
 /**
- * Checks that a token may extend an open connection, that is, names the same agent. The error for another agent's
- * connection is the same as for one that does not exist.
+ * Checks that a token may extend an open connection: it admits the same agent, and has the same issuer, subject and
+ * project as the first token. The error for another agent's connection is the same as for one that does not exist.
  * @param url of `POST /acp/{session_id}/{role}/token`
- * @throws DomainError `invalid` if the relay requires no tokens, `denied`, `not-found`
+ * @throws DomainError `invalid` if the relay requires no tokens; `denied` if the token is for another session or role,
+ *   or has another issuer, subject or project; `not-found` if this agent has no such connection
  */
 export function renewalOf(
   url: string,

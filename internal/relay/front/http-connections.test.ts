@@ -22,7 +22,8 @@ const request = (method: string, signal = new AbortController().signal) =>
   new Request("http://relay/acp", { method, signal });
 
 /**
- * Collects unreferenced objects, after a turn of the event loop, until which a read weak reference keeps its target.
+ * Collects garbage. First waits for a turn of the event loop, because a WeakRef that was read keeps its target until
+ * then.
  */
 async function collectGarbage(): Promise<void> {
   setFlagsFromString("--expose-gc");
@@ -33,7 +34,7 @@ async function collectGarbage(): Promise<void> {
   }
 }
 
-it("answers only the caller that has opened it", async () => {
+it("answers only the caller that opened the connection", async () => {
   const { http, handled } = connections();
   expect((await http.answer(request("POST"), "c", "ann")).status).toBe(202);
   await expect(http.answer(request("POST"), "c", "bob")).rejects.toMatchObject({ kind: "denied" });

@@ -6,8 +6,8 @@ import type { LaneDeps } from "./lane-deps.ts";
 import type { Answered } from "./lane-records.ts";
 
 /**
- * Message ids suppress duplicates for far longer than this. After a pause of this length, read the stream before
- * publishing.
+ * Trusts message ids to suppress duplicates for this long after publishing began; the server keeps them much longer.
+ * After that, reads the stream before each part.
  */
 const TRUSTED_MS = 60_000;
 

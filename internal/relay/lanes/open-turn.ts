@@ -1,10 +1,10 @@
 import type { WorkMessage } from "../acp/work-message.ts";
 
-/** Work of a held lane while it is being processed. Others may cancel it meanwhile. */
+/** Work of a held lane while it is being processed. It can be cancelled meanwhile. */
 export class OpenTurn {
   readonly work: WorkMessage;
   readonly attempt: number;
-  /** True once the agent was asked. */
+  /** True once the agent has been asked. */
   asked = false;
   readonly #cancelled = new AbortController();
 

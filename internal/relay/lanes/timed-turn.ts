@@ -11,7 +11,7 @@ export interface TimedTurn {
   readonly item: WorkItem;
   readonly prompt: Prompt;
   readonly cancelled: AbortSignal;
-  /** Called once the agent was asked. */
+  /** Called once the agent has been asked. */
   readonly onAsked: () => void;
 }
 

@@ -6,7 +6,7 @@ const file = (filename: unknown, content: unknown) =>
   JSON.stringify({ prompt: "x", attachments: [{ filename, content }] });
 
 describe("a prompt", () => {
-  it("is a text, or the text of an object; both become a task that continues the conversation", () => {
+  it("is text, or the text in an object; either becomes a task that continues the conversation", () => {
     for (const text of ["hello", '{"prompt":"hello"}', ' \n{"prompt":"hello","attachments":null,"later":1}']) {
       expect(workOf(read(text))).toEqual({ task: "hello", continue: true });
     }
@@ -33,15 +33,15 @@ describe("a prompt", () => {
 
   it.each([
     ["nothing", ""],
-    ["no text", '{"prompt":""}'],
-    ["another prompt", '{"prompt":["x"]}'],
+    ["an empty prompt", '{"prompt":""}'],
+    ["a prompt that is not text", '{"prompt":["x"]}'],
     ["broken JSON", '{"prompt":"x"'],
-    ["no list of attachments", '{"prompt":"x","attachments":{}}'],
-    ["no name", file(undefined, "eA==")],
+    ["attachments that are not a list", '{"prompt":"x","attachments":{}}'],
+    ["an attachment without a name", file(undefined, "eA==")],
     ["an empty name", file("", "eA==")],
     ["a long name", file("x".repeat(256), "eA==")],
     ["content without padding", file("a", "eA")],
-    ["content in URL's base64", file("a", "e-_=")],
+    ["content in URL-safe base64", file("a", "e-_=")],
     ["content with white space", file("a", "eA==\n")],
     ["deep nesting", `{"prompt":"x","y":${"[".repeat(200)}${"]".repeat(200)}}`],
   ])("is invalid: %s", (_, text) => {

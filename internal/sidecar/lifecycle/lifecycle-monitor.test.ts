@@ -149,7 +149,7 @@ async function watch(
 }
 
 describe("the monitor of the agent's lifecycle", () => {
-  it("distinguishes an end for lack of memory from other ends by a signal, also across its own restart", async () => {
+  it("distinguishes an end for lack of memory from other ends by a signal, even across its own restart", async () => {
     let kills = 3;
     const before = { pid: 100, startedAt: clock.now(), restarts: 0, oomKills: 2 };
     await watch({ before, oomKills: () => kills });

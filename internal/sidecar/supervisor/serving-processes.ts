@@ -67,7 +67,7 @@ export class ServingProcesses {
     const child = spawn(program, [...args], {
       stdio: ["pipe", "inherit", "inherit"],
       env: { ...env },
-      detached: true, // a terminal's Ctrl-C and Ctrl-\ are for this process, also while that one handles no signals yet
+      detached: true, // a terminal's Ctrl-C and Ctrl-\ are for this process, even while that one handles no signals yet
     });
     child.on("error", () => {}); // an `exit` never follows; the caller listens for itself
     child.stdin?.on("error", () => {}); // it ended before it got the line that makes it begin

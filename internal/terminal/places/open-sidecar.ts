@@ -24,7 +24,7 @@ const HINTS: Readonly<Record<SidecarPlace["source"], string>> = {
 };
 
 /**
- * A sidecar, ready for calls; connects at the first call, and each call uses the present certificate.
+ * A sidecar, ready for calls; connects at the first call, and each call uses the current certificate.
  * @throws as `checkWay`; DomainError `invalid` for files that cannot be read
  */
 export async function openSidecar(place: SidecarPlace, config: PlaceConfig, clock: Clock): Promise<Backend> {

@@ -9,7 +9,7 @@ export interface ByteStream {
 
 export interface StreamEvents {
   onBytes(chunk: Uint8Array): void;
-  /** Called once, as the last event, also after `destroy`. */
+  /** Called once, as the last event, even after `destroy`. */
   onClosed(reason: string): void;
 }
 

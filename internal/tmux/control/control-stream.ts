@@ -63,7 +63,7 @@ export class ControlStream {
     this.#queue = new ReplyQueue(options, (text) => this.#write(text));
   }
 
-  /** True once a command was answered. */
+  /** True once a command has been answered. */
   get answered(): boolean {
     return this.#answered;
   }

@@ -32,7 +32,7 @@ export interface PaneFacts {
   /** Number of the signal that ended it. Absent on tmux older than 3.3. */
   readonly deadSignal?: number | undefined;
   readonly alternate: boolean;
-  /** The last process started in the pane, also after its end. */
+  /** The last process started in the pane, even after its end. */
   readonly pid: number;
   readonly piped: boolean;
   readonly cols: number;

@@ -23,13 +23,13 @@ intent:
 customer: { root: ./docs }
 `;
 
-/** The results of a run of twins. */
+/** The results of a run with two desks that differ only in the administrator's files. */
 export interface TwinFigures {
   readonly lines: number;
   readonly crossings: number;
   /** Files that users asked for and did not get. */
   readonly refusedReads: number;
-  /** Canaries on the customer's side, with their encodings there. */
+  /** Canaries found on the customer's side, each with its encoding. */
   readonly leaks: readonly string[];
   /** Whether both customers' sides print and contain the same, except for ids and times. */
   readonly areEqual: boolean;
@@ -37,7 +37,7 @@ export interface TwinFigures {
 
 type Line = Readonly<Record<string, string>>;
 
-/** The desk of an administrator with these secrets. */
+/** A desk whose administrator's files hold `secret`. */
 export function secretBed(secret: string, more: Readonly<Record<string, string>> = {}): DeskBed {
   return deskBed({
     "desk.yaml": CONFIG,

@@ -36,7 +36,7 @@ function begin(options: Partial<LocalSessionsOptions> = {}): void {
   running = sessions.run(stop.signal);
 }
 
-/** Call once in each file that uses this. */
+/** Makes new `sessions` for each test. Call it once in a file that uses them. */
 export function useLocalSessions(): void {
   beforeEach(() => {
     dir = mkdtempSync(join(tmpdir(), "gt-sessions-"));

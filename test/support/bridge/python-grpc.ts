@@ -24,7 +24,7 @@ export async function grpcPython(env: NodeJS.ProcessEnv, ...more: readonly strin
 export async function requireGrpcPython(context: TestContext, ...more: readonly string[]): Promise<string> {
   const python = await grpcPython(process.env, ...more);
   if (python !== undefined) return python;
-  const missing = `python3 has no ${["grpc", ...more].join(", ")} here; get it with: apt-get install ${PYTHON_PACKAGES.join(" ")}`;
+  const missing = `python3 has no ${["grpc", ...more].join(", ")} here: apt-get install ${PYTHON_PACKAGES.join(" ")}`;
   if (process.env["CI"] === "true") throw new Error(missing);
   return context.skip(missing);
 }

@@ -32,7 +32,7 @@ export type Component =
 
 export type Found = { readonly path: string } | { readonly missing: string };
 
-/** Where to get missing programs; shown when a test is skipped for one. */
+/** How to get a missing program; shown when a test is skipped because of it. */
 const HINTS: Readonly<Record<Component, string>> = {
   grpcurl: "go install github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.4",
   ghz: "go install github.com/bojand/ghz/cmd/ghz@v0.93.0",
@@ -69,12 +69,12 @@ const shared = process.env["GT_TEST_PROGRAMS"] ?? fileURLToPath(new URL("../../.
  */
 export async function component(name: Component): Promise<Found> {
   const path = (await installed(name).catch(() => undefined)) ?? (await packed(name)) ?? (await onPath(name));
-  return path === undefined ? { missing: `${name} is not here; get it with: ${HINTS[name]}` } : { path };
+  return path === undefined ? { missing: `${name} is missing: ${HINTS[name]}` } : { path };
 }
 
 /**
- * The path of a program, or a skipped test with a line that says what to install. With `CI=true` a missing program is a
- * failure.
+ * Returns the path of a program, or skips the test with a line that says what to install. With `CI=true`, a missing
+ * program is a failure.
  */
 export async function requireComponent(context: TestContext, name: Component): Promise<string> {
   const found = await component(name);
@@ -83,7 +83,7 @@ export async function requireComponent(context: TestContext, name: Component): P
   return context.skip(found.missing);
 }
 
-/** A program from npm. @throws an Error if it is not here and cannot be installed */
+/** A program from npm. @throws an Error if it is missing and cannot be installed */
 async function installed(name: Component): Promise<string | undefined> {
   const agent = AGENTS[name];
   if (agent !== undefined) return await agentProgram(agent);
@@ -104,7 +104,7 @@ async function packed(name: Component): Promise<string | undefined> {
   return join(folder, name);
 }
 
-/** A usable engine: docker's program without its daemon is not. */
+/** Returns the path of an engine that works: docker does not without its daemon. */
 async function engine(): Promise<string | undefined> {
   for (const name of ["docker", "podman"]) {
     const path = await onPath(name);

@@ -35,7 +35,7 @@ const SHIFTED_CLOCK = new URL("../../fakes/shifted-clock.ts", import.meta.url).h
 /** A replica of the controller, and a client of it. */
 export interface RunningReplica extends AsyncDisposable {
   readonly client: Client<typeof BridgeService>;
-  /** Another connection, with the client's present certificate. `token`: instead of one of `shop`. */
+  /** Opens another connection, with the client's current certificate. `token` replaces the token of `shop`. */
   connect(token?: string): ClientConnection;
   readonly pid: number;
   log(): string;
@@ -57,7 +57,7 @@ export interface ClusterNetwork {
 /** A cluster with a CA and one namespace for agents, in which controllers run as processes of this machine. */
 export class ControllerCluster implements AsyncDisposable {
   readonly agents = "town-agents";
-  /** The namespace in which pods of others become sessions. */
+  /** The namespace in which pods that others create become sessions. */
   readonly adopting = "town-desk";
   readonly system = SYSTEM;
   readonly ca = { namespace: CA_NAMESPACE, secret: "gastown-ca" };
@@ -78,7 +78,7 @@ export class ControllerCluster implements AsyncDisposable {
     this.#dir = dir;
   }
 
-  /** `network`: undefined: the controllers run outside the cluster's network and reach no pod. */
+  /** Without `network`, the controllers run outside the cluster's network and reach no pod. */
   static async make(cluster: TestCluster, network: ClusterNetwork | undefined): Promise<ControllerCluster> {
     const dir = await mkdtemp(join(tmpdir(), "gt-controller-"));
     const made = new ControllerCluster(cluster, network, dir);
@@ -115,7 +115,7 @@ export class ControllerCluster implements AsyncDisposable {
     await this.#write("controller.yaml", JSON.stringify(config));
   }
 
-  /** A session's pod made by someone other than the controller, with the Secret of such a session. */
+  /** The manifest, as JSON, of a session's pod for others to create. It mounts the Secret `gastown-session-NAME`. */
   async foreignPod(name: string): Promise<string> {
     const { settings } = readControllerConfig(
       await readFile(join(this.#dir, "controller.yaml"), "utf8"),
@@ -141,7 +141,7 @@ export class ControllerCluster implements AsyncDisposable {
     return { ...this.#client, ca: this.#caPem };
   }
 
-  /** The present contents of the CA's Secret. */
+  /** The current contents of the CA's Secret. */
   async caSecret(): Promise<Readonly<Record<string, string>>> {
     const read = ["-n", CA_NAMESPACE, "get", "secret", "gastown-ca", "-o", "jsonpath={.data}"];
     const data = JSON.parse(await this.cluster.kubectl(read)) as Record<string, string>;
@@ -155,22 +155,20 @@ export class ControllerCluster implements AsyncDisposable {
     await this.cluster.kubectl(["-n", CA_NAMESPACE, "patch", "secret", "gastown-ca", "--type=merge", "-p", patch]);
   }
 
-  /** A client's certificate of the present CA, its key, and the CA. */
+  /** Issues a client a certificate by the current CA; returns it with its key and the CA's certificate. */
   async issueClient(name: string): Promise<TlsMaterial> {
     const data = await this.caSecret();
     return { ...(await clientOf(name, signerIn(data))), ca: data["ca.crt"] ?? "" };
   }
 
-  /** From here on all new connections, including those of `client`, have a new certificate and trust the present CA. */
+  /** Makes all new connections, including those of `client`, use a new certificate and trust the current CA. */
   async renewClient(): Promise<void> {
     const { ca, ...client } = await this.issueClient("shop");
     [this.#caPem, this.#client] = [String(ca), { cert: String(client.cert), key: String(client.key) }];
     for (const reconnect of this.#reconnect) reconnect();
   }
 
-  /**
-   * Runs a command of gt-controller to its end; returns its output. `account`: its rights; undefined: cluster admin.
-   */
+  /** Runs a command of gt-controller, with the rights of `account` or as a cluster admin; returns its output. */
   async command(name: string, account?: string, args: readonly string[] = []): Promise<string> {
     const config = ["--config", join(this.#dir, "controller.yaml"), "--namespace", SYSTEM];
     const kubeconfig = await this.#kubeconfig(account);
@@ -188,7 +186,7 @@ export class ControllerCluster implements AsyncDisposable {
 
   /**
    * Starts a replica and waits until it is ready. `account`: the account with whose rights it runs; undefined: a
-   * cluster admin. `clock`: how far its wall clock is ahead, except in TLS.
+   * cluster admin. `clock`: how far its wall clock is ahead; TLS uses the machine's clock.
    */
   async replica(account?: string, clock: { readonly aheadMs: number } = { aheadMs: 0 }): Promise<RunningReplica> {
     const child = await this.#spawn(account, clock.aheadMs);
@@ -216,7 +214,7 @@ export class ControllerCluster implements AsyncDisposable {
     const config = ["--config", join(this.#dir, "controller.yaml"), "--namespace", SYSTEM];
     const command = [...AS_IN_THE_IMAGE, programFile("gt-controller"), ...config];
     const stdio: ["ignore", "ignore", "pipe"] = ["ignore", "ignore", "pipe"];
-    // A killed replica leaves the folder of its certificate there.
+    // A killed replica leaves the temporary folder with its certificate behind: #dir is removed at the end.
     const env = { ...process.env, TMPDIR: this.#dir };
     if (this.#network === undefined) {
       const kubeconfig = await this.#kubeconfig(account);
@@ -332,7 +330,7 @@ export class ControllerCluster implements AsyncDisposable {
   }
 }
 
-/** The CA in its Secret's data. */
+/** Reads the CA's certificate and key from the data of its Secret. */
 export function signerIn(data: Readonly<Record<string, string>>): Signer {
   return { certificate: new X509Certificate(data["ca.crt"] ?? ""), key: createPrivateKey(data["ca.key"] ?? "") };
 }

@@ -34,7 +34,7 @@ export class VendorClient {
       return new VendorClient(await installing, natsUrl);
     } catch (err) {
       const why = String((err as { stderr?: string }).stderr || err).trim();
-      const missing = `${PACKAGE} is not here; it needs python3 from 3.11 on, and pip: ${why.split("\n").at(-1)}`;
+      const missing = `${PACKAGE} is missing; it needs python3 from 3.11 on, and pip: ${why.split("\n").at(-1)}`;
       if (process.env["CI"] === "true") throw new Error(missing);
       return context.skip(missing);
     }

@@ -8,12 +8,12 @@ import { type RunningSidecar, startSidecar, until } from "./sidecar.ts";
 import { inItsTmux } from "./sidecar-hands.ts";
 
 export interface NumberedLinesOptions {
-  /** The number of acts on the terminal. */
+  /** The number of changes to make to the terminal. */
   readonly acts: number;
   readonly seed: number;
   /** Printed unchanged before the first line. */
   readonly prologue?: Uint8Array;
-  /** Called with each act on the terminal, and the number of lines printed before. */
+  /** Called with each change of the terminal, and the number of lines printed before it. */
   readonly onAct?: (what: string, lines: number) => void;
 }
 
@@ -21,14 +21,14 @@ export interface NumberedLinesResult {
   readonly expected: readonly string[];
   /** The numbered lines, or their remains, from the STDOUT events. */
   readonly told: readonly string[];
-  /** The number of STDOUT events of blank lines alone. */
+  /** The number of STDOUT events that hold only blank lines. */
   readonly blank: number;
   readonly counts: Readonly<Record<string, number>>;
-  /** Faults of the stream of events, and output that was named as lost. */
+  /** Faults of the event stream, and errors that report lost output. */
   readonly faults: readonly string[];
 }
 
-/** The mark of a numbered line; its end shows that the line is whole. */
+/** Matches the marks of a numbered line, `L7` at its beginning and `<7>` at its end, and parts of the latter. */
 const MARK = /L\d+|<\d+|\d+>/;
 const WORDS = ["alpha", "β-wave", "漢字かな", "e\u0301clair", "🚀", "lorem ipsum dolor", "0123456789".repeat(4), "—"];
 
@@ -43,9 +43,12 @@ function seeded(seed: number): () => number {
   };
 }
 
-/** Compares StreamEvents with the numbered lines that a program in a sidecar prints while its terminal changes. */
+/**
+ * Makes a program in a sidecar print numbered lines while its terminal changes; returns them with the lines that
+ * StreamEvents reported.
+ */
 export async function printNumberedLines(options: NumberedLinesOptions): Promise<NumberedLinesResult> {
-  // A generic program that prints the text from a FIFO, which each of its lives continues to read.
+  // The program prints what it reads from a FIFO; when it is restarted, it continues to read the same FIFO.
   await using sidecar = await startSidecar((dir) => {
     const fifo = join(dir, "print.fifo");
     return {
@@ -91,7 +94,7 @@ class Printing {
       await this.#lines(this.#upTo(8));
       if (this.#random() < 0.02) await this.#restart();
       else await all[this.#upTo(all.length)]?.();
-      if (this.#random() < 0.01) await sleep(this.#upTo(400)); // a pause in which the screen becomes known exactly
+      if (this.#random() < 0.01) await sleep(this.#upTo(400)); // a pause in which the sidecar can read the exact screen
     }
     await this.#lines(3);
     await this.#untilTold();
@@ -115,7 +118,10 @@ class Printing {
     };
   }
 
-  /** For a program without a known state, lines are reported after two seconds of silence. */
+  /**
+   * Waits for the last line. The program never reports that it is idle, so its lines are reported after two seconds
+   * without output.
+   */
   async #untilTold(): Promise<void> {
     const last = this.#expected.at(-1) ?? "";
     await this.#reader.until("the last line", ({ text }) => text.includes(last), 60_000);
@@ -168,12 +174,12 @@ class Printing {
     await this.#print(way);
   }
 
-  /** Starts another program in its place; earlier output has been drawn by then. */
+  /** Restarts the program, after its earlier output has been drawn. */
   async #restart(): Promise<void> {
     this.#note("restart");
     const title = `drawn ${this.#expected.length}`;
     await this.#print(`\x1b]2;${title}\x1b\\`);
-    await until("what was printed to be drawn", 30_000, async () => {
+    await until("the printed text to appear", 30_000, async () => {
       const shown = await inItsTmux(this.#sidecar, "display-message", "-p", "-t", "PANE", "#{pane_title}");
       return shown.trim() === title || undefined;
     });

@@ -6,7 +6,7 @@ const WAIT_MS = 120_000;
 /** A person's terminal on a sidecar's agent, by tmux alone. */
 export interface TmuxPerson extends Disposable {
   type(keys: string): void;
-  /** Resolves once the text was on the screen. */
+  /** Resolves once the text is on the screen. */
   sees(text: string): Promise<unknown>;
 }
 

@@ -12,15 +12,15 @@ interface ReadByModel {
   readonly sender: { readonly agent_id: string };
 }
 
-/** The post for a message that it has read; undefined: it only acknowledges. */
+/** Returns the post that answers a message that the model has read; undefined: the model only acknowledges it. */
 export type ModelReply = (message: ReadByModel) => Readonly<Record<string, unknown>> | undefined;
 
 const MAX_LINE = 600;
 const WAKE = /^\[threads w-\S+\] .*\((t-[a-z0-9]+)\)/;
 
 /**
- * A model that only knows its tools' results: when it is woken, it reads the thread that the line names, answers the
- * newest message of others by its part, and acknowledges.
+ * A model that knows only the wake's line and its tools' results. When it is woken, it reads the thread that the line
+ * names, answers the newest message as `part` says, and acknowledges it.
  */
 export function threadModel(part: ModelReply): (request: ModelRequest) => ModelAct {
   return (request) => {
@@ -31,7 +31,7 @@ export function threadModel(part: ModelReply): (request: ModelRequest) => ModelA
   };
 }
 
-/** A model that records its requests and actions, for a test that fails. */
+/** Records the requests to a model and its actions, to explain a failed test. */
 export class ModelLog {
   readonly #model: (request: ModelRequest) => ModelAct;
   readonly #lines: string[] = [];
@@ -49,7 +49,7 @@ export class ModelLog {
     const act = this.#model(request);
     const { at, afterTool, toolResult, lastUserText, tools } = request;
     const asked = afterTool ? `result ${toolResult}` : `text ${lastUserText}`;
-    const offered = hasThreadTools(tools) ? "" : " (no tools of threads)";
+    const offered = hasThreadTools(tools) ? "" : " (no threads tools)";
     this.#lines.push(`${new Date(at).toISOString()} ${cut(asked)}${offered} -> ${cut(JSON.stringify(act))}`);
     return act;
   }
@@ -81,7 +81,7 @@ function toolCall(tools: readonly string[], name: string, input: Readonly<Record
   return { type: "call", tool, input };
 }
 
-/** The tool's answer within the agent program's rendering of it. */
+/** Finds the tool's answer in the text into which the agent program puts it. */
 function objectIn(text: string): object {
   const at = text.indexOf("{");
   if (at < 0) return {};
