@@ -158,8 +158,8 @@ export interface AgentProfile {
   /** Reads one screen. Pure; the screen is hostile input. */
   view(screen: Screen): ScreenView;
   /**
-   * `screen`: an empty composer without a busy mark, stable for a while, proves idle. `silence`: only quiet output
-   * hints at it, which is never more than a weak claim.
+   * `screen`: an empty composer without a busy mark, stable for a while, shows that the agent is idle. `silence`: only
+   * quiet output hints at that, and the hint is weak.
    */
   readonly idleProof: "screen" | "silence";
   /**

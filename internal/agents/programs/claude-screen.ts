@@ -15,7 +15,7 @@ const GREY = /^(?:8|23[89]|24\d|#([4-9a-b][0-9a-f])\1\1)$/i;
 const LETTER = /[\p{L}\p{N}]/u;
 const SPINNER = /^[·✢✳✶✻✽*∗] \S[^…]{0,80}…/;
 const INTERRUPT = /\besc to interrupt\b/;
-/** The title while Claude Code is working; a static title means nothing, so this proves busy and never idle. */
+/** The title while Claude Code is working; a static title means nothing, so this shows busy and never idle. */
 const BUSY_TITLE = /^[⠀-⣿◐◑◒◓] /u;
 /**
  * The last row of a turn that has ended while something that it started continues, and the status row. Claude Code

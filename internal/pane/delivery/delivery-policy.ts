@@ -60,7 +60,7 @@ const end = (outcome: NudgeOutcome, error: string): Verdict => ({ type: "end", o
 const LEFTOVER = "an earlier message may still be in the prompt: clear it with a key, or restart the agent";
 const UNDRAWN =
   "an earlier message was typed, and the agent has drawn nothing since: it is hanging, so nothing more is typed";
-/** A program that never proves idle counts as idle after this long without output. */
+/** A program whose screen never shows that it is idle counts as idle after this long without output. */
 const UNPROVABLE_QUIET_MS = 2000;
 
 const expired: Check = {

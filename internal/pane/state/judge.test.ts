@@ -14,7 +14,7 @@ import {
 
 table("the process comes first", [
   [
-    "it has not been looked for yet",
+    "it has not been observed yet",
     { process: { type: "expected" }, screen: [IDLE_SCREEN, 9000] },
     "starting by process (weak)",
   ],

@@ -14,13 +14,13 @@ export interface JudgeSignals {
   readonly screen?: ScreenSign;
   readonly lastOutputAt?: number | undefined;
   /**
-   * When the agent's processes were last seen to compute or to write, which is looked for only before it counts as
-   * stalled.
+   * When the agent's processes were last seen to compute or write. They are checked only shortly before the agent would
+   * count as stalled, and while it does.
    */
   readonly lastWorkAt?: number | undefined;
-  /** When something was typed that the agent has not been seen to take in: until it prints something, it may hang. */
+  /** When the last text was typed. Until the agent prints something after it, the agent may be hanging. */
   readonly typedAt?: number | undefined;
-  /** When our last message was submitted: an earlier sign of idle proves nothing about now. */
+  /** When our last message was submitted: earlier evidence that the agent is idle does not count. */
   readonly submittedAt?: number | undefined;
 }
 
@@ -28,13 +28,16 @@ export interface ScreenSign {
   readonly view: ScreenView;
   /** When the profile's reading of the screen last changed. */
   readonly since: number;
-  /** When anything around the composer last changed: a working agent moves something there, whatever its words are. */
+  /**
+   * When anything around the composer last changed: a working agent moves something there, even if its wording is
+   * unknown.
+   */
   readonly stillSince: number;
   readonly idleProof: "screen" | "silence";
 }
 
 export type ProcessSign =
-  /** It has not been looked for yet. */
+  /** It has not been observed yet. */
   | { readonly type: "expected" }
   | { readonly type: "alive" }
   | { readonly type: "stopping" }
@@ -51,38 +54,40 @@ export interface Verdict {
 }
 
 export interface JudgeOptions {
-  /** Busy without output or work for this long is `stalled`. */
+  /** An agent that is busy without output or work for this long is `stalled`. */
   readonly stallAfterMs: number;
 }
 
 /**
- * By the screen alone an agent is idle only after this long without a busy mark and with nothing moving: agents show no
- * mark for up to 900 ms between steps, and a working agent whose marks are not understood still moves something.
+ * Without other evidence, an agent is idle only after its screen has shown no busy mark and no movement for this long:
+ * agents show no mark for up to 900 ms between steps, and a working agent whose mark is not recognised still moves
+ * something.
  */
 const SCREEN_IDLE_MS = 1500;
 /** An unknown program that shows nothing is taken to have started after this long. */
 const SILENT_START_MS = 5000;
-/** An agent that has reported its start and shows no composer for this long is not understood. */
+/** An agent that reported its start but shows no composer for this long is `uncertain`, no longer `starting`. */
 const BEGINNING_MS = 10_000;
 /** A state file lags behind the agent by up to half a second, and is only written on changes. */
 export const FILE_LAG_MS = 2000;
-/** A hook's "waiting" is true for a moment; after this the screen or the file must report it too. */
+/** A hook's "waiting" counts for this long; after that the screen or the file must report it too. */
 const WAITING_HOOK_MS = 1500;
-/** An agent that does not draw a typed text within this time may hang. */
+/** An agent that has not drawn a typed text within this time may be hanging. */
 const UNDRAWN_MS = 500;
 /**
- * A hook's sign of work that nothing else supports for this long is doubted (an interrupted turn ends without a hook).
+ * A hook's report of work is no longer trusted if nothing else confirms it for this long: an interrupted turn ends
+ * without a hook.
  */
 const LONELY_HOOK_MS = 5000;
 /**
- * After such a sign the screen alone proves idle only if nothing has moved for this long: a counter of seconds has
- * moved by then.
+ * After such a report the screen alone shows that the agent is idle only if nothing has moved for this long: a counter
+ * of seconds would have moved.
  */
 const STILL_AFTER_HOOK_MS = 5000;
 
 /**
- * The agent's state from all evidence. The strongest source wins; the screen alone may raise an alarm (dialog, busy)
- * but never claims idle that a stronger source denies. Pure.
+ * Derives the agent's state from all evidence; pure. The strongest source wins. The screen alone may raise an alarm
+ * (dialog, busy), but it overrules a hook's report of work only if that is old and nothing moves.
  */
 export function judge(signals: JudgeSignals, now: number, options: JudgeOptions): Verdict {
   const { process } = signals;
@@ -107,7 +112,8 @@ function judgeDead(process: ProcessSign & { readonly type: "dead" }, ageMs: numb
 }
 
 /**
- * A person is needed. Any source may report it: a false alarm costs a wait, a missed one an answer that no person gave.
+ * The agent waits for a person, or for a limit to end. One source is enough for a dialog: a false alarm only delays a
+ * message, but a message that is typed into a missed dialog answers it.
  */
 function judgeWaiting({ screen, file, hook }: JudgeSignals, now: number): Verdict | undefined {
   if (screen?.view.dialog !== undefined) {
@@ -176,7 +182,8 @@ function busyEvidence(signals: JudgeSignals, now: number): Evidence | undefined 
   if (screen?.view.busy !== undefined) return sign("screen", "busy mark", "strong", now - screen.since);
   if (hook !== undefined && hookSaysBusy(hook.event)) {
     const doubted = file?.state.type === "idle" && file.at > hook.at;
-    // A file that still reports idle does not support it either: the turn was over before the file was written.
+    // A file that has reported idle since before the hook does not confirm the hook: a turn may end before the file
+    // reports it as busy.
     const lonely = now - hook.at >= LONELY_HOOK_MS && screen?.view.composer !== undefined;
     if (!doubted && !lonely) return sign("hook", hook.event.type, "strong", now - hook.at);
   }
@@ -188,8 +195,8 @@ function busyEvidence(signals: JudgeSignals, now: number): Evidence | undefined 
 }
 
 /**
- * True if the turn has ended and the file's "busy" is about background work: the end of the turn reported it, or the
- * screen shows, in the place of the work's mark, that the agent waits for it.
+ * True if the turn has ended and the file says busy only because of background work: the hook at the end of the turn
+ * listed that work, or the screen shows, in place of the busy mark, that the agent waits for sub-agents.
  */
 function worksBehind({ screen, hook, submittedAt = Number.NEGATIVE_INFINITY }: JudgeSignals): boolean {
   if (screen?.view.composer === undefined || screen.view.busy !== undefined) return false;
@@ -208,7 +215,7 @@ function turnEndedSince(since: number, hook: JudgeSignals["hook"], file: JudgeSi
   return file?.state.type === "idle" && file.at >= since;
 }
 
-/** A typed text has not been drawn: an earlier sign of idle proves nothing about now. */
+/** A typed text has not been drawn: earlier evidence that the agent is idle does not count. */
 function judgeUndrawn(
   { typedAt, lastOutputAt }: JudgeSignals,
   now: number,
@@ -222,7 +229,7 @@ function judgeUndrawn(
   return { state: "uncertain", evidence: [evidence], reconsiderAt: stallsAt, stallsAt };
 }
 
-/** An echo takes some milliseconds: only after that does its absence mean anything. */
+/** Makes `other` due again when a missing echo starts to count: an echo takes some milliseconds. */
 function untilUndrawn({ typedAt }: JudgeSignals, now: number, other: Verdict): Verdict {
   const from = (typedAt ?? Number.NEGATIVE_INFINITY) + UNDRAWN_MS;
   return now < from ? { ...other, reconsiderAt: Math.min(from, other.reconsiderAt ?? from) } : other;
@@ -230,7 +237,7 @@ function untilUndrawn({ typedAt }: JudgeSignals, now: number, other: Verdict): V
 
 function judgeIdle(signals: JudgeSignals, now: number): Verdict | undefined {
   const { screen, hook, file, submittedAt = Number.NEGATIVE_INFINITY } = signals;
-  // Idle means that a message can be typed: without a composer on the screen nothing proves it.
+  // Idle means that a message can be typed, which needs a composer on the screen.
   if (screen?.idleProof === "screen" && screen.view.composer === undefined) return undefined;
   if (hook?.event.type === "turn-ended" && hook.at >= submittedAt) {
     return verdict("idle", "hook", "the turn ended", "strong", now - hook.at);
@@ -241,9 +248,9 @@ function judgeIdle(signals: JudgeSignals, now: number): Verdict | undefined {
   return screen?.idleProof === "screen" ? judgeStill(screen, signals, now) : undefined;
 }
 
-/** Idle by the screen alone. A hook's report of work must be old, and nothing may have moved for longer. */
+/** Idle by the screen alone. After a hook's report of work, nothing may have moved for longer than otherwise. */
 function judgeStill(screen: ScreenSign, { hook, submittedAt = 0 }: JudgeSignals, now: number): Verdict {
-  // A screen that shows a wait for sub-agents counts their time: that movement is understood.
+  // A screen that shows a wait for sub-agents counts the seconds: that movement is no sign of work.
   const agents = screen.view.background?.some(({ kind }) => kind === "subagent");
   const since = agents ? screen.since : Math.max(screen.since, screen.stillSince);
   const denied = hook !== undefined && hookSaysBusy(hook.event);

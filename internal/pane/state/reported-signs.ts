@@ -115,7 +115,10 @@ export class ReportedSigns implements Omit<AgentSigns, "waitsForPerson"> {
     else if (before.type === "read" || state !== undefined) this.#learned();
   }
 
-  /** Something was typed at that time; until the agent prints, or undefined is passed, it may hang. Monotonic ms. */
+  /**
+   * Notes that a text was typed at that time (monotonic ms): until the agent prints something, it may be hanging.
+   * Undefined: no text waits to be drawn.
+   */
   typedInto(at: number | undefined): void {
     const { typedAt: _, ...life } = this.#life;
     this.#life = at === undefined ? life : { ...life, typedAt: at };
@@ -149,7 +152,7 @@ export class ReportedSigns implements Omit<AgentSigns, "waitsForPerson"> {
     this.#drawnAt = this.#clock.monotonicMs();
   }
 
-  /** Its processes compute or write, though it may print nothing. */
+  /** Notes that the agent's processes compute or write, even if it prints nothing. */
   worked(): void {
     this.#lastWorkAt = this.#clock.monotonicMs();
   }

@@ -25,7 +25,7 @@ describe("a monitor during a resize", () => {
     expect(await state()).toBe("idle");
   };
 
-  it("keeps a proven idle while the screen is cut, moved and repainted", async () => {
+  it("stays idle while the screen is cut, moved and repainted", async () => {
     await becomeIdle();
     const { since } = await monitor.look(signal);
     forgetChanges();
@@ -41,7 +41,7 @@ describe("a monitor during a resize", () => {
     expect(monitor.report.isHeld).toBe(false);
   });
 
-  it("reports that a held state does not allow typing, and what the screen shows meanwhile", async () => {
+  it("marks the state as held, and adds what the screen shows meanwhile to its evidence", async () => {
     await becomeIdle();
     monitor.resized();
     pane.show({}, screenOf([""]));
@@ -122,7 +122,7 @@ describe("a monitor during a resize", () => {
     expect(await state()).toBe(expected);
   });
 
-  it("does not hold idle over text that the agent has not drawn", async () => {
+  it("does not stay idle if the agent has not drawn a typed text", async () => {
     await becomeIdle();
     monitor.resized();
     monitor.signs.typedInto(clock.monotonicMs());
@@ -130,7 +130,7 @@ describe("a monitor during a resize", () => {
     expect(await state()).toBe("uncertain");
   });
 
-  it("does not hold a state that was not proven", async () => {
+  it("does not hold a state without evidence", async () => {
     monitor.signs.started();
     repaint(80);
     expect(await state()).toBe("uncertain");

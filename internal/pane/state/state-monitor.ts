@@ -27,7 +27,7 @@ export interface StateReport {
   readonly since: number;
   readonly evidence: readonly Evidence[];
   readonly dialog?: Dialog | undefined;
-  /** The state is the one from before a resize: the screen proves nothing until the program has repainted it. */
+  /** The state is the one from before a resize: the screen is no evidence until the program has repainted it. */
   readonly isHeld: boolean;
   readonly composerSeen: boolean;
   /** Text in the composer that is not ours. */
@@ -40,31 +40,33 @@ export interface StateReport {
 
 /** The newest screen, and since when it has looked like this. */
 interface ScreenSeen {
-  /** See `ReportedSigns`: a screen of another life proves nothing about this one. */
+  /** The life of the agent, see `ReportedSigns`: a screen from another life is no evidence about this one. */
   readonly life: number;
-  /** The agent has shown in this life that it takes messages. */
+  /** True if the agent has shown in this life that it accepts messages. */
   readonly everReady: boolean;
   readonly key: string;
   readonly surroundings: string;
   readonly sign: ScreenSign;
 }
 
-/** The last judgement, at this monotonic time. */
+/** The last judgement. */
 interface Judged {
+  /** Monotonic ms. */
   readonly at: number;
   readonly verdict: HeldVerdict;
   readonly report: StateReport;
 }
 
-/** A screen that keeps changing is judged at least this often; a quiet one once, this long after its last change. */
-const LOOK_EVERY_MS = 50;
+/** A changed screen is judged once it has been quiet for this long. */
 const LOOK_QUIET_MS = 16;
+/** A screen that keeps changing is judged at this interval. */
+const LOOK_EVERY_MS = 50;
 /** The longest sleep without any signal. */
 const IDLE_LOOK_MS = 1000;
 
 /**
- * Derives the agent's state from evidence: the screen that it looks at, and `signs`, where other code reports what it
- * observed. Listeners on `changes` hear of a new state, dialog, draft or task.
+ * Derives the agent's state from evidence: the screen, which the monitor reads, and `signs`, to which other code
+ * reports what it observed. Notifies `changes` of a new state, dialog, draft, task, or presence of the composer.
  */
 export class StateMonitor implements AgentSigns {
   readonly changes = new SignalBus();
@@ -89,7 +91,7 @@ export class StateMonitor implements AgentSigns {
     this.#judged = { at: 0, verdict: { state: "starting", evidence: [], isHeld: false }, report };
   }
 
-  /** The state as of the last look, with the evidence's age brought up to now. */
+  /** The state as last judged, with the age that its evidence has now. */
   get report(): StateReport {
     const { at, report } = this.#judged;
     const passed = Math.round(this.#deps.clock.monotonicMs() - at);
@@ -97,37 +99,37 @@ export class StateMonitor implements AgentSigns {
   }
 
   /**
-   * The window is about to get another size, or has got one. Until the program has repainted, for a few seconds at
-   * most, its screen is no reason to doubt the state from before.
+   * Notes that the window is about to be resized, or has been. Until the program has repainted, for a few seconds at
+   * most, a screen without evidence of another state does not change the state from before.
    */
   resized(): void {
     this.#grace.begin(this.#judged.verdict, this.#judged.at, this.#deps.clock.monotonicMs());
   }
 
-  /** Our own text is in the composer while a delivery is under way: that is no draft. */
+  /** Notes whether a delivery is under way: the text in the composer is then ours, and not a draft. */
   typing(now: boolean): void {
     this.#typing = now;
-    if (!now) this.#wake(); // the text that it left is a draft from now on
+    if (!now) this.#wake(); // text that the delivery left may be a draft now
   }
 
   /**
-   * Notes that a message was submitted: from this moment on an earlier sign of idle proves nothing, without another
-   * look.
+   * Notes that a message was submitted, and judges at once, by the last screen: earlier evidence that the agent is idle
+   * no longer counts.
    */
   submitted(): void {
     this.signs.submitted();
     if (this.#screen?.life === this.signs.life) this.#judge(this.#screen);
   }
 
-  /** Its processes compute or write, though it may print nothing. */
+  /** Notes that the agent's processes compute or write, even if it prints nothing. */
   worked(): void {
     this.signs.worked();
     this.#wake();
   }
 
   /**
-   * Monotonic time at which a busy agent counts as stalled unless it prints or works before that; undefined when it is
-   * not busy.
+   * The monotonic time at which an agent that is busy, or has not drawn a typed text, counts as stalled unless it
+   * prints or works before that; undefined for any other agent.
    */
   get stallsAt(): number | undefined {
     return this.#judged.verdict.stallsAt;
@@ -218,7 +220,7 @@ export class StateMonitor implements AgentSigns {
     return process.type === "dead" ? [] : tasks.list(view, file, this.#judged.report.background, { now, wall });
   }
 
-  /** Read only once: the same words mean another day later. */
+  /** Reads the time when the agent is first seen parked: on a later day, the same words would mean another time. */
   #parkedUntil(state: AgentStateName, view: ScreenView, wall: number): Pick<StateReport, "parkedUntil"> {
     if (state !== "parked") return {};
     const before = this.#judged.report;
@@ -236,8 +238,8 @@ export class StateMonitor implements AgentSigns {
   }
 
   /**
-   * Waits for the next reason to look: a signal, a change on the screen that has calmed down, or the verdict's own
-   * time.
+   * Waits for the next reason to look: a report in `signs`, a change of the screen that has settled, or the time at
+   * which the verdict may change.
    */
   async #pause(signal: AbortSignal): Promise<void> {
     const { clock, source } = this.#deps;

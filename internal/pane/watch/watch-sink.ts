@@ -16,7 +16,8 @@ export interface Made<F> {
 }
 
 /**
- * A watcher with a larger backlog is sent nothing until that is gone: this bounds the cost of a stalled one. @internal
+ * A watcher whose backlog reaches this size is sent nothing until the backlog is gone, which bounds the cost of a
+ * stalled watcher. @internal
  */
 export const WATCH_BACKLOG_BYTES = 256 * 1024;
 
@@ -25,7 +26,7 @@ export class SinkMember<F> implements Member {
   readonly #sink: WatchSink<F>;
   readonly #next: () => Made<F> | undefined;
   readonly #end: () => void;
-  /** Waits for its connection, has been sent the end, or has left. */
+  /** True while the watcher waits for its connection, and after it was sent the end or left. */
   #isShut = false;
   #hasLeft = false;
 
