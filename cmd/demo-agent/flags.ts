@@ -7,10 +7,14 @@ export const FLAGS = {
   steps: { type: "number", value: "N", help: "tool steps in a turn (3)" },
   "alternate-screen": { type: "boolean", help: "draw on the alternate screen" },
   "trust-dialog": { type: "boolean", help: "ask for trust in the folder first" },
-  resume: { type: "string", value: "ID", help: "continue the conversation with this id: it reports the id, no more" },
+  resume: {
+    type: "string",
+    value: "ID",
+    help: "use this id for the conversation; nothing of an earlier conversation is restored",
+  },
   threads: {
     ...{ type: "string", value: "PART", complete: ["review", "fix"] },
-    help: "take part in threads when it is woken for a message: review or fix, by script",
+    help: "take part in threads when woken for a message, by a script: review or fix",
   },
   stdio: {
     type: "boolean",

@@ -11,7 +11,8 @@ import type { DemoConfig } from "./config.ts";
 import { ThreadWork } from "./thread-work.ts";
 
 /**
- * Runs the agent until it is asked to end; returns the exit code. @throws DomainError `precondition` without a terminal
+ * Runs the agent until it is asked to end; returns the exit code. @throws DomainError `precondition` if it needs a
+ * terminal and has none
  */
 export async function run(config: DemoConfig, context: CommandContext): Promise<number> {
   const { env, stdin, stdout, signal, clock } = context;

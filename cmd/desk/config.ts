@@ -63,7 +63,7 @@ export interface ModeOptions {
   readonly json: boolean;
 }
 
-/** @throws DomainError `invalid` for a call without a mode, or with flags that exclude each other */
+/** @throws DomainError `invalid` for a call without a mode, or with flags that are mutually exclusive */
 export function modeOptions({ values, positionals, rest }: Given<typeof MODE_FLAGS>): ModeOptions {
   const { thread = "main", to = "main", once = false, jsonl = false, json = false } = values;
   const extra = [...positionals, ...(rest ?? [])];
@@ -71,7 +71,7 @@ export function modeOptions({ values, positionals, rest }: Given<typeof MODE_FLA
     throw usage(`unexpected argument ${JSON.stringify(extra[0])}`, "an input comes from stdin only; see desk --help");
   if (values.mode === undefined) throw usage("which mode?", "desk --mode admin, or desk --mode user; see desk --help");
   const mode = knownWord("--mode", values.mode, ["admin", "user"], "see desk --help");
-  if (once && jsonl) throw usage("--once and --jsonl exclude each other");
+  if (once && jsonl) throw usage("--once and --jsonl are mutually exclusive");
   if (mode === "user" && values.to !== undefined) throw usage("--to is a flag of mode admin");
   for (const [flag, name] of Object.entries({ thread, to })) {
     if (!THREAD_NAME.test(name)) throw usage(`--${flag} is a name of A-Z, a-z, 0-9, ".", "_" and "-", at most 64 long`);

@@ -7,7 +7,7 @@ import type { Command } from "../../internal/cli/command/command.ts";
 import { makeFolders } from "../../internal/files/make-folders.ts";
 import { systemReason } from "../../internal/files/system-reason.ts";
 
-const CONFIG = `# The desk. Every key may be left out; desk check says what is wrong with this file, by line.
+const CONFIG = `# The desk. Every key is optional; desk check reports what is wrong with this file, by line.
 version: 1
 supervisor:                          # the administrator's side
   agent: reader                      # reader (built in) | claude | codex | opencode

@@ -11,10 +11,10 @@ const modes: Command<typeof MODE_FLAGS> = {
     summary: "brief a customer agent that can never see the administrator's side",
     text: `With --mode admin you talk to the supervisor, which reads files under /admin. What you tell it to pass on crosses to the customer's side exactly as you typed it, and nothing else does. With --mode user you are a customer: you talk to the customer agent, which reads files under /docs and knows what has crossed.
 
-Input comes from stdin, never from arguments: at a terminal with a prompt (exit or quit ends it), else a line at a time.`,
+Input comes from stdin, never from arguments. At a terminal, desk shows a prompt (exit or quit ends it); otherwise it reads a line at a time.`,
     notes: `Whatever an administrator types and the supervisor routes to the customer is public.
 
-Exit codes: 0 done; 1 bug; 2 usage or faulty file; 3 no such thread; 4 agent, front or boundary not to be had; 6 refused; 7 unverified. With --once they are the turn's: done 0, failed 4, refused 6, unknown 7.`,
+Exit codes: 0 done; 1 bug; 2 usage or faulty file; 3 no such thread; 4 agent, front or boundary unavailable; 6 refused; 7 unverified. With --once the code reports the turn: 0 done, 4 failed, 6 refused, 7 unknown.`,
     examples: [
       "desk init shop && cd shop",
       "desk --mode admin                             # in one terminal",
@@ -45,7 +45,7 @@ Exit codes: 0 done; 1 bug; 2 usage or faulty file; 3 no such thread; 4 agent, fr
   },
 };
 
-/** A refusal of the system, e.g. for a folder that cannot be written or too many descriptors, is not a bug. */
+/** A system error, e.g. for a folder that cannot be written or too many open descriptors, is not a bug. */
 function systemFailure(err: unknown): DomainError | undefined {
   const { code, syscall, path = "" } = err as NodeJS.ErrnoException;
   if (!(err instanceof Error) || code === undefined || syscall === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** A value that is a location or a setting, and gives no access. */
+/** Values that are locations or settings, and give no access. */
 const PLAIN_VALUES: readonly RegExp[] = [
   /^(true|false|yes|no|on|off)$/i,
   /^\d{1,6}$/,
@@ -11,8 +11,9 @@ const PLAIN_VALUES: readonly RegExp[] = [
 type Variables = Readonly<Record<string, string>>;
 
 /**
- * The name of a variable of `customer` whose value is among those of `supervisor` and may be a credential. It is known
- * by its value alone, whatever either side calls it: what is not evidently a plain setting counts as one.
+ * The name of a variable of `customer` that has the same value as a variable of `supervisor`, if that value may be a
+ * credential. Names are not compared: each side may call a credential differently. Every value that is not evidently a
+ * plain setting may be a credential.
  */
 export function sharedCredential(supervisor: Variables, customer: Variables): string | undefined {
   const values = new Set(Object.values(supervisor).filter(mayBeCredential));

@@ -20,7 +20,7 @@ namespaces: [{name: agents, project: shop}]
 providers: {demo: {image: "agent:1"}}
 `;
 
-it("reads a session's Secret two or three times during the start, not at each change of its pod", async () => {
+it("reads a session's Secret at most three times during the start, not at each change of its pod", async () => {
   const clock = new FakeClock();
   const kube = new FakeKube(() => clock.now());
   const { settings } = readControllerConfig(CONFIG, "controller.yaml");

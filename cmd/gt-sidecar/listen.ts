@@ -11,7 +11,7 @@ import { checkSocketFolder, readSocketPath } from "./socket-folder.ts";
 const UNIX = "unix:";
 
 /**
- * Reads `127.0.0.1:9090`, `[::1]:9090`, `localhost:9090`, and with `unix` `unix:PATH`.
+ * Reads `127.0.0.1:9090`, `[::1]:9090`, `localhost:9090`, and, if `unix` is true, `unix:PATH`.
  * @throws DomainError `invalid`, naming the flag.
  */
 export function parseListen(text: string, flag: string, { unix = false } = {}): ListenAddress {
@@ -46,8 +46,8 @@ const PORTS = 10_000;
 const TRIES = 100;
 
 /**
- * Replaces port 0 by a port that is free now and is not `taken`: each serving half must listen on the same port as the
- * one before. `pick` gives a random number below its argument.
+ * Replaces port 0 with a port that is free now and is not `taken`: each serving half must listen on the same port as
+ * the one before. `pick` gives a random number below its argument.
  */
 export async function withFixedPort(
   listen: ListenAddress,

@@ -43,7 +43,7 @@ it.each([
   ["resume", ["--agent", "town/nux"], 0, /resumed/],
   ["audit", ["--limit", "1"], 0, /^1 {2}20\S+ {2}tester {2}thread_created THREAD {2}\{/],
   ["audit", ["verify"], 0, /^\d+ rows checked, none broken\n$/],
-  ["audit", ["check"], 2, /verify, or nothing/],
+  ["audit", ["check"], 2, /takes verify or no argument/],
   ["revoke", ["--session", "s-left"], 0, /^revoked\n$/],
   ["revoke", ["a-leaked-jti"], 0, /^revoked\n$/],
   ["revoke", [], 2, /takes the jti of a token, or --session/],

@@ -54,7 +54,7 @@ export function passphrase(
 ): PassphraseSource {
   const { "passphrase-file": path, "passphrase-fd": fd } = values;
   if (path !== undefined && fd !== undefined) {
-    throw new DomainError("invalid", "--passphrase-file and --passphrase-fd exclude each other");
+    throw new DomainError("invalid", "--passphrase-file and --passphrase-fd are mutually exclusive");
   }
   if (path !== undefined) return { type: "file", path };
   if (fd !== undefined && (fd < 0 || fd > 1_000_000)) {

@@ -39,11 +39,11 @@ export const renew = (ops: FileOps): Command<typeof FLAGS> => ({
   help: {
     usage: "--cert FILE",
     summary: "replace a certificate and its key",
-    text: `Replaces a certificate by one with the same names and a later expiry, and its key by a new one. Suitable for cron: it asks
+    text: `Replaces a certificate with one for the same names and a later expiry, and its key with a new one. Suitable for cron: it asks
 nothing if the passphrase comes from a file or the environment, and running it again after a crash completes the renewal.`,
     sections: [PASSPHRASE_SECTION],
-    notes: `Exit codes: 0 renewed, or not due (stdout says which); 3 a file cannot be read or written; 4 the certificate is revoked or of
-another CA; 5 the CA's key cannot be used; 6 another process is writing, try again. After any code other than 0 the old pair
+    notes: `Exit codes: 0 renewed, or not due (stdout says which); 3 a file cannot be read or written; 4 the certificate is revoked or from
+another CA; 5 the CA's key cannot be used; 6 another process is writing: try again. After any code other than 0 the old pair
 is in place.`,
     examples: [
       "bridge-ca renew --cert certs/bridge.crt --ca certs/ca.crt",
@@ -63,7 +63,7 @@ function read(
   takeArguments("bridge-ca renew", [...positionals, ...rest], []);
   const cert = needed("renew", "--cert", values.cert);
   if (values["keep-key"] && values["key-type"])
-    throw usageError("bridge-ca renew", "--keep-key and --key-type exclude each other");
+    throw usageError("bridge-ca renew", "--keep-key and --key-type are mutually exclusive");
   return {
     cert,
     key: values.key ?? keyBeside(cert),

@@ -32,8 +32,8 @@ export interface RenewOptions extends CaWithKey {
 }
 
 /**
- * Replaces a certificate by one with the same names and a later end, and its key by a new key unless the old one is
- * kept.
+ * Replaces a certificate with one for the same names and a later expiry, and its key with a new key unless the old one
+ * is kept.
  */
 export async function runRenew(context: CaContext, options: RenewOptions): Promise<number> {
   const { clock, out } = context;

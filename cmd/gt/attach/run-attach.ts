@@ -24,7 +24,7 @@ export async function runAttach(given: Given<AttachFlags>, context: CommandConte
 }
 
 /**
- * Replaces this process by tmux, which then owns the terminal and receives its job-control signals directly. Sessions
+ * Replaces this process with tmux, which then owns the terminal and receives its job-control signals directly. Sessions
  * of this machine need nothing of ours.
  */
 function becomeTmux(

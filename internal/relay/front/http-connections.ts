@@ -4,9 +4,12 @@ import { DomainError } from "../../base/errors.ts";
 interface HttpConnection {
   /** The identity of the caller that opened it; undefined: tokens are not required. */
   readonly owner: string | undefined;
-  /** The open requests, including event streams. They are held here: the signal of a collected request never aborts. */
+  /**
+   * The open requests, including event streams. Keeps them from garbage collection, after which their signals would
+   * never abort.
+   */
   readonly open: Set<Request>;
-  /** Monotonic ms of the last request's begin or end. */
+  /** Monotonic ms when a request last began or ended. */
   lastMs: number;
 }
 
@@ -14,7 +17,7 @@ interface HttpConnection {
 const IDLE_MS = 60_000;
 const LOOK_MS = 5000;
 
-/** Tracks editors' connections by Streamable HTTP: their owners, and whether they are in use. */
+/** Tracks editors' connections over Streamable HTTP: their owners, and whether they are in use. */
 export class HttpConnections {
   readonly #clock: Clock;
   readonly #handle: (request: Request) => Promise<Response>;
@@ -33,7 +36,7 @@ export class HttpConnections {
   async answer(request: Request, id: string, owner: string | undefined): Promise<Response> {
     const connection = this.#connections.get(id);
     if (connection === undefined) return await this.#handle(request);
-    if (connection.owner !== owner) throw new DomainError("denied", "the connection is another caller's");
+    if (connection.owner !== owner) throw new DomainError("denied", "the connection belongs to another caller");
     connection.open.add(request);
     connection.lastMs = this.#clock.monotonicMs();
     request.signal.addEventListener("abort", () => this.#ended(connection, request), { once: true });

@@ -20,7 +20,10 @@ interface PermissionPolicy {
   readonly mode: "ask" | "deny" | "allow_reads";
 }
 
-/** Asks on the session's approvals. The first answer decides; without an answer in time the permission is denied. */
+/**
+ * Decides by policy, or asks on the session's subject of approvals: the first answer decides, and without an answer in
+ * time the permission is denied.
+ */
 export class Permissions {
   readonly #deps: LaneDeps;
   readonly #policy: PermissionPolicy;
@@ -47,7 +50,7 @@ export class Permissions {
     const outcome = outcomeOf(request.options, decision);
     const fields = { session_id: lane.sessionId, role: lane.role, id: request.workId, decision: decision.type };
     metrics.permissions.inc({ outcome: decision.type });
-    logger.info({ action: "permission", ...fields }, "a permission is decided");
+    logger.info({ action: "permission", ...fields }, "a permission was decided");
     return outcome;
   }
 

@@ -9,7 +9,7 @@ import { appendSystemMessage } from "./system-messages.ts";
 import { threadView } from "./views.ts";
 import type { StatusInput, WireThread } from "./wire.ts";
 
-/** Changes a thread's state, if the caller's role may. Adds a system message and an audit entry for the change. */
+/** Changes a thread's state if the caller's role allows it. Adds a system message and an audit entry for the change. */
 export async function updateThreadStatus(
   deps: ServiceDeps,
   caller: Principal,
@@ -38,7 +38,7 @@ export async function updateThreadStatus(
         tx,
         threadId,
         "override",
-        `${caller.agent} has decided over a dispute or a block`,
+        `${caller.agent} has decided a dispute, lifted a block or reopened the thread`,
         facts,
         whom,
       );
@@ -54,7 +54,7 @@ export async function updateThreadStatus(
 function patchOf({ thread, role }: Opened, caller: Principal, input: StatusInput): ThreadPatch {
   const { status, reason, disputed, needs_human_decision: needsHuman, owner } = input;
   if ([status, disputed, needsHuman, owner].every((one) => one === undefined)) {
-    throw threadsError("VALIDATION_ERROR", "nothing to change: status, disputed, needs_human_decision or owner");
+    throw threadsError("VALIDATION_ERROR", "nothing to change: give status, disputed, needs_human_decision or owner");
   }
   if (input.expected_version !== thread.version) {
     throw threadsError("CONFLICT", `the thread has version ${thread.version}, not ${input.expected_version}`, {
@@ -94,7 +94,7 @@ function guardPatch(thread: Thread, caller: Principal, status: StatusInput["stat
 function check(verdict: AuthorityVerdict, what: string, role: string, thread: Thread): void {
   if (verdict === "allowed") return;
   if (verdict === "invalid") {
-    throw threadsError("INVALID_TRANSITION", `a thread does not go from ${what}`, { status: thread.status });
+    throw threadsError("INVALID_TRANSITION", `a thread cannot go from ${what}`, { status: thread.status });
   }
   const dispute = thread.disputed ? " while it is disputed" : "";
   throw threadsError("INSUFFICIENT_AUTHORITY", `the role ${role} may not change ${what}${dispute}`, {

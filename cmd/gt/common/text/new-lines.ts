@@ -17,9 +17,9 @@ export interface NewLinesResult {
 }
 
 /**
- * Turns pictures of a terminal's last lines into a stream of new lines. A line is given once: when it has scrolled into
- * history, or when it is unchanged for `settleMs`. So spinners, clocks and half-drawn frames are left out, and an input
- * box that is redrawn below the text is not repeated.
+ * Turns snapshots of a terminal's last lines into a stream of new lines. Returns each line once: when it has scrolled
+ * into history, or has been unchanged for `settleMs`. So spinners, clocks and half-drawn frames are left out, and an
+ * input box that is redrawn below the text is not repeated.
  */
 export class NewLines {
   readonly #settleMs: number;
@@ -31,7 +31,7 @@ export class NewLines {
     this.#settleMs = settleMs;
   }
 
-  /** Begins with this picture: returns its last `count` lines, and counts all its lines as given. */
+  /** Begins with this snapshot: returns its last `count` lines, and counts all its lines as returned. */
   begin(picture: readonly string[], rows: number, count: number, now: number): readonly string[] {
     this.#lines = picture.map((text) => ({ text, key: plainText(text).trimEnd(), since: now, printed: true }));
     this.#rows = rows;
@@ -39,7 +39,7 @@ export class NewLines {
     return picture.slice(-count);
   }
 
-  /** Takes a new picture: the last lines, of which at most the last `rows` are on the screen. */
+  /** Takes a new snapshot: the last lines, of which at most the last `rows` are on the screen. */
   push(picture: readonly string[], rows: number, now: number): NewLinesResult {
     const before = this.#lines;
     const keys = picture.map((text) => plainText(text).trimEnd());
@@ -59,7 +59,7 @@ export class NewLines {
     return { lines: this.settled(now), skipped: lost };
   }
 
-  /** The lines that have been unchanged for long enough; ask again after `settleMs` without a picture. */
+  /** Returns the lines that have settled since the last call. Without a new snapshot, call again after `settleMs`. */
   settled(now: number): readonly string[] {
     const screenFrom = this.#lines.length - this.#rows;
     const ready = this.#lines.filter(
@@ -69,7 +69,7 @@ export class NewLines {
     return ready.map((line) => line.text);
   }
 
-  /** Some lines on the screen have not been unchanged for long enough yet. */
+  /** True if some lines on the screen have not settled yet. */
   get pending(): boolean {
     return this.#lines.some((line) => !line.printed);
   }

@@ -15,7 +15,7 @@ export async function runAudit(
 ): Promise<number> {
   const [word] = takeArguments("gt threads audit", positionals, [], ["verify"]);
   if (word !== undefined && word !== "verify") {
-    throw usageError("gt threads audit", `verify, or nothing; not ${JSON.stringify(word)}`);
+    throw usageError("gt threads audit", `gt threads audit takes verify or no argument, not ${JSON.stringify(word)}`);
   }
   return await withThreads(values, context, async (call) => {
     const { out } = context;
