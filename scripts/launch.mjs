@@ -58,7 +58,7 @@ function environment(node, isBin) {
   return { ...process.env, PATH: [dirname(node), process.env.PATH ?? ""].join(delimiter) };
 }
 
-/** Replaces this process by the program if Node can do that; else starts it and exits as it does. */
+/** Replaces this process with the program if Node can do that; else starts it and exits as it does. */
 function become([program, ...args], env) {
   if (typeof process.execve === "function" && Number(process.versions.node.split(".")[0]) >= WANTED_MAJOR) {
     process.execve(program, [program, ...args], env);

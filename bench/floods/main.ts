@@ -20,7 +20,7 @@ import { runFacts, runLine, table } from "../report/run-report.ts";
 import { median, quantile } from "../stats.ts";
 import { type FloodCounts, type FloodKind, type FloodOrder, KINDS, WORDS } from "./kinds.ts";
 
-const help = `Holds thousands of connections of one kind after the other to a sidecar with TLS. Measures how long a probe of the health
+const help = `Holds thousands of connections to a sidecar with TLS, one kind after another. Measures how long a probe of the health
 port and an operator's Peek take meanwhile, and the memory of the serving half. Exits 1 if an aim is missed.
 
 Usage: npm run floods -- [flags]
@@ -33,7 +33,7 @@ Usage: npm run floods -- [flags]
 
 const PROBE_MS = 500;
 const PEEK_MS = 250;
-/** The limit of memory growth from the second third to the last: in the first, the connections are being made. */
+/** The limit of memory growth from the second third to the last. In the first, the connections are still being made. */
 const GROWTH = 1.15;
 const CALL_MS = 5000;
 const EACH_MS = 50;
@@ -113,7 +113,7 @@ interface Seen {
   readonly faults: string[];
 }
 
-/** Calls repeatedly until it is stopped; a failed call counts as endless. */
+/** Calls repeatedly until it is stopped; a failed call counts as infinitely long. */
 function watch(sidecar: RunningSidecar, tls: ReturnType<TestCa["issue"]>, signal: AbortSignal) {
   const seen: Seen = { probes: [], peeks: [], memory: [], faults: [] };
   const over = new AbortController();
@@ -151,7 +151,7 @@ function watch(sidecar: RunningSidecar, tls: ReturnType<TestCa["issue"]>, signal
 function probe(url: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const request = get(url, { agent: new Agent(), timeout: CALL_MS }, (answer) => {
-      answer.resume().on("end", () => (answer.statusCode === 200 ? resolve() : reject(new Error("not well"))));
+      answer.resume().on("end", () => (answer.statusCode === 200 ? resolve() : reject(new Error("not healthy"))));
     });
     request.on("timeout", () => request.destroy(new Error("no answer"))).on("error", reject);
   });

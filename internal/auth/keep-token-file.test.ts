@@ -14,7 +14,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 const keep = (name: string) =>
   keepTokenFile(join(folder, name), () => "secret", 1000, new FakeClock(), new AbortController().signal);
 
-it("does not replace a link by a token, and does not write through it", async () => {
+it("does not replace a link with a token, and does not write through it", async () => {
   writeFileSync(join(folder, "target"), "mine");
   symlinkSync("target", join(folder, "token"));
   await expect(keep("token")).rejects.toMatchObject({

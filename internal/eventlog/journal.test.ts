@@ -154,7 +154,7 @@ it.each([
   ["a link to an endless device", () => symlinkSync("/dev/zero", path)],
   ["a link to another file", () => symlinkSync(join(dir, "other"), path)],
   ["a file larger than any journal", () => truncateSync(emptyFile(), JOURNAL_MAX_BYTES + 1)],
-])("replaces %s by a new journal, and reports it", (_, put) => {
+])("replaces %s with a new journal, and reports it", (_, put) => {
   writeFileSync(join(dir, "other"), '{"word":"not ours"}\n');
   put();
   const { journal, words, replaced } = opened();

@@ -35,7 +35,7 @@ export interface Subtrees {
 
 const facts = new WeakMap<X509Certificate, CertificateFacts>();
 
-/** @throws DomainError `invalid` when an extension is not encoded as RFC 5280 says, or is there twice */
+/** @throws DomainError `invalid` when an extension is not encoded as RFC 5280 says, or appears twice */
 export function factsOf(certificate: X509Certificate): CertificateFacts {
   const known = facts.get(certificate) ?? readFacts(certificate.raw);
   facts.set(certificate, known);
@@ -87,7 +87,7 @@ const READ = [
   "subjectKeyId",
   "authorityKeyId",
 ] as const;
-/** Compares names rather than a Set of ids, so that a bundler can omit the ids where no certificate is read. */
+/** Looks each id up by name, without a Set of ids, so that a bundler can omit them where no certificate is read. */
 const isRead = (id: string): boolean => READ.some((name) => OID[name] === id);
 
 function readExtensions(wrapper: DerValue | undefined): Map<string, Extension> {

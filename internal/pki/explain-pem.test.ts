@@ -14,9 +14,15 @@ it.each<[string, string, PemKind, string, RegExp | undefined]>([
     "is encrypted with a passphrase",
     /openssl pkey/,
   ],
-  ["a certificate for a key", pem("CERTIFICATE"), "key", "holds a certificate, not a private key", /swapped/],
+  ["a certificate in place of a key", pem("CERTIFICATE"), "key", "holds a certificate, not a private key", /swapped/],
   ["a public key", pem("PUBLIC KEY"), "key", "holds a public key, not a private key", undefined],
-  ["a key for a certificate", pem("PRIVATE KEY"), "certificate", "holds a private key, not a certificate", /swapped/],
+  [
+    "a key in place of a certificate",
+    pem("PRIVATE KEY"),
+    "certificate",
+    "holds a private key, not a certificate",
+    /swapped/,
+  ],
   ["a key in DER", "0\ufffd\u0000", "key", "is in a binary form (DER), not in PEM", /openssl pkey -inform DER -in \/k/],
   [
     "a certificate in DER",
@@ -33,7 +39,7 @@ it.each<[string, string, PemKind, string, RegExp | undefined]>([
   else expect(told?.hint).toMatch(hint);
 });
 
-it("accepts a text of the right form", () => {
+it("accepts PEM of the right kind", () => {
   expect(explainPem(pem("EC PRIVATE KEY"), "key", "/k")).toBeUndefined();
   expect(explainPem(pem("CERTIFICATE") + pem("PRIVATE KEY"), "certificate", "/k")).toBeUndefined();
 });

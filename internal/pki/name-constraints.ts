@@ -1,7 +1,7 @@
 import type { CertificateFacts, Subtrees } from "./certificate-facts.ts";
 import { type GeneralName, nameText } from "./der/general-names.ts";
 
-/** Permitted name that stands for "no name of this kind": .invalid is reserved (RFC 2606). */
+/** A permitted name that cannot exist, so that no name of its kind is permitted: .invalid is reserved (RFC 2606). */
 export const NO_NAME = "none.invalid";
 
 /** A name in a certificate that a CA above it may not certify, and why. */

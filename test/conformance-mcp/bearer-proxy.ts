@@ -19,8 +19,8 @@ interface StandIns {
 }
 
 /**
- * Lets callers without a token reach a threads server: adds a token, replaces the suite's tools and resources by ours,
- * and changes nothing else, not even the Host header.
+ * Lets callers without a token reach a threads server: adds a token, replaces the suite's tools and resources with
+ * ours, and changes nothing else, not even the Host header.
  */
 export class BearerProxy implements AsyncDisposable {
   readonly #server: Server;

@@ -10,7 +10,7 @@ it("a new user makes the first authorised call with the help of bridge-ca and br
   await using sandbox = await CaSandbox.create();
   await sandbox.install("bridge", "gt");
   const port = await freePort();
-  /** Replaces the names and addresses of the example by those of this machine. */
+  /** Replaces the names and addresses of the example with those of this machine. */
   const here = (text: string) =>
     text
       .replaceAll("bridge.example.com:9445", `localhost:${port}`)

@@ -44,7 +44,7 @@ function untrue(samples: readonly Sample[]): readonly string[] {
     .filter((sample) => sample.faults.length > 0)
     .map(
       (sample) =>
-        `${sample.state}, ${sample.kind}, ${sample.mode}: told ${sample.told}; ${JSON.stringify(sample.faults)}`,
+        `${sample.state}, ${sample.kind}, ${sample.mode}: reported ${sample.told}; ${JSON.stringify(sample.faults)}`,
     );
 }
 

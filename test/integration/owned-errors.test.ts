@@ -45,7 +45,7 @@ it.each([
   const running = make().run(stop.signal);
   try {
     await eventually("it listens", () => made[0]?.listening === true, 30_000);
-    await new Promise((resolve) => setImmediate(resolve)); // it knows that it listens
+    await new Promise((resolve) => setImmediate(resolve)); // its own listeners have run
     // Node reports a failed accept(2) in this way, for example when memory is short.
     for (let times = 0; times < 3; times++) made[0]?.emit("error", new Error("accept ENOBUFS"));
     expect(made[0]?.listening).toBe(true);

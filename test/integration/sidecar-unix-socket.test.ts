@@ -52,7 +52,7 @@ describe("a sidecar on a unix socket", () => {
   }, 60_000);
   afterAll(() => sidecar[Symbol.asyncDispose]());
 
-  it("replaces a stale socket file by one for its user only", () => {
+  it("replaces a stale socket file with one that only its user can open", () => {
     expect(statSync(socketPath).mode & 0o777).toBe(0o600);
   });
 

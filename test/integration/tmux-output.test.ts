@@ -42,7 +42,7 @@ async function catsOf(parent: number): Promise<readonly number[]> {
 }
 
 describe("makeFifo", () => {
-  it("replaces an old FIFO by one that only this user can open", async () => {
+  it("replaces an old FIFO with one that only this user can open", async () => {
     await using fifo = await heldFifo();
     const before = await stat(fifo.path);
     expect(before.isFIFO()).toBe(true);

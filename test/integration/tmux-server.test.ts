@@ -161,7 +161,7 @@ describe("TmuxServer", () => {
   });
 
   it.each(["SIGKILL", "SIGSEGV"] as const)(
-    "reports an end by %s, and the next one takes over the stale socket",
+    "reports an end by %s, and the next server takes over the stale socket",
     async (signal) => {
       await using box = await tmuxSandbox();
       process.kill(box.server.pid ?? 0, signal);
@@ -175,7 +175,7 @@ describe("TmuxServer", () => {
     },
   );
 
-  it("leaves a file that is no socket alone", async () => {
+  it("does not touch a file that is not a socket", async () => {
     await using dir = await tempDir();
     await writeFile(join(dir.path, "tmux.sock"), "mine");
     const run = serverFor(dir.path).run(new AbortController().signal);
@@ -183,7 +183,7 @@ describe("TmuxServer", () => {
     expect(await readFile(join(dir.path, "tmux.sock"), "utf8")).toBe("mine");
   });
 
-  it("names too long a socket path, and a missing program", async () => {
+  it("rejects a socket path that is too long, and a missing program", async () => {
     await using dir = await tempDir();
     const never = new AbortController().signal;
     const long = serverFor(dir.path, { socketPath: join(dir.path, "x".repeat(100)) }).run(never);
@@ -228,7 +228,7 @@ describe("probeVersion", () => {
     expect((await probeVersion("tmux", process.env)).major).toBeGreaterThanOrEqual(3);
   });
 
-  it("refuses too old a tmux, with both versions in the message", async () => {
+  it("rejects a tmux that is too old, with both versions in the message", async () => {
     await using dir = await tempDir();
     const program = await fakeTmux(dir.path, "tmux 3.1c");
     await expect(probeVersion(program, process.env)).rejects.toThrow("tmux 3.1c is too old: 3.2 or newer is needed");

@@ -79,7 +79,7 @@ export class KeptTurns<R extends TurnRecord> {
   }
 
   /**
-   * Replaces a journal that is too long by one with the kept records. If that is still too long, or cannot be written,
+   * Replaces a journal that is too long with one of the kept records. If that is still too long, or cannot be written,
    * the next attempt follows after the journal has grown by half; nothing recorded is lost.
    */
   shorten(journal: KeptJournal<R>): void {

@@ -35,9 +35,9 @@ describe("a turn", () => {
     ["no running at all", [OK, chunk("a"), idle("end_turn")]],
     ["an end without a reason", [OK, running, chunk("a"), idle()]],
     ["a question in between", [OK, running, asks, running, chunk("a"), idle("end_turn")]],
-    ["an idle that is repeated first", [OK, idle(), running, chunk("a"), idle("end_turn")]],
+    ["an idle state repeated before the work", [OK, idle(), running, chunk("a"), idle("end_turn")]],
     ["updates after the end", [OK, running, chunk("a"), idle("end_turn"), running, chunk("b"), idle("refusal")]],
-    ["a hook that ends before the prompt is taken", [running, idle(), OK, running, chunk("a"), idle("end_turn")]],
+    ["a hook that ends before the prompt is accepted", [running, idle(), OK, running, chunk("a"), idle("end_turn")]],
   ])("ends once, with its text: %s", (_, events) => {
     const turn = fold(events);
     expect(turn.end).toBeDefined();
@@ -45,25 +45,25 @@ describe("a turn", () => {
   });
 
   it.each<[string, Events]>([
-    ["taken", [OK]],
-    ["taken and shown", [OK, echo]],
+    ["accepted", [OK]],
+    ["accepted and echoed", [OK, echo]],
     ["at work", [OK, running, chunk("a")]],
     ["waiting for a permission", [OK, running, asks]],
-    ["idle before anything", [idle(), OK, idle()]],
-    ["not taken", [running, echo, chunk("a"), idle("end_turn")]],
+    ["idle before and after it was accepted", [idle(), OK, idle()]],
+    ["not accepted", [running, echo, chunk("a"), idle("end_turn")]],
     ["in an unknown state", [OK, running, { sessionUpdate: "state_update", state: "_new" }]],
-    ["at work again before it was taken", [running, chunk("a"), idle(), running, OK]],
+    ["at work again before it was accepted", [running, chunk("a"), idle(), running, OK]],
     ["updates of other kinds", [OK, notice]],
   ])("is open: %s", (_, events) => {
     expect(fold(events).end).toBeUndefined();
   });
 
-  it("of an agent that was already working does not end with that work, and contains none of its text", () => {
+  it("of an agent that was already working does not end when that work ends, and contains none of its text", () => {
     const before = [chunk("old"), idle("end_turn")];
     const events: Events = [...before, OK, echo, running, chunk("new"), idle("end_turn")];
     expect(fold([...before, OK], { wasBusy: true }).end).toBeUndefined();
     expect(answerOfAcp2(fold(events, { wasBusy: true }))).toMatchObject([{ payload: { text: "new" } }]);
-    // The agent takes the prompt into its work: both end together.
+    // The agent works on the prompt together with its earlier work: both end together.
     const together: Events = [chunk("old"), echo, OK, chunk("new"), idle("end_turn")];
     expect(answerOfAcp2(fold(together, { wasBusy: true }))).toMatchObject([{ payload: { text: "new" } }]);
   });
@@ -100,7 +100,7 @@ describe("an answer", () => {
     expect(ended("error")).toMatchObject([{}, { type: "result.failure", payload: { error: expect.any(String) } }]);
   });
 
-  it("is a failure if it is too large, and is not kept", () => {
+  it("is a failure if it is too large, and its text is not kept", () => {
     const turn = fold([OK, running, chunk("x".repeat(60)), chunk("x".repeat(60), "n"), idle("end_turn")]);
     expect(turn.messages.size).toBe(0);
     expect(answerOfAcp2(turn)).toMatchObject([{ type: "result.failure", payload: { reason: "too_large" } }]);

@@ -100,7 +100,7 @@ export class LaneJournal {
   }
 
   /**
-   * The record of an answer, within the server's limit: omits the exchange first, then replaces the answer by a
+   * The record of an answer, within the server's limit: omits the exchange first, then replaces the answer with a
    * failure.
    */
   #recordOf(

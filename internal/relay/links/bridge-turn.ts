@@ -7,7 +7,7 @@ import type {
   InputAnswer,
 } from "./bridge-sessions.ts";
 
-/** The turn in which the agent has been busy since the input was received. */
+/** The turn that has kept the agent busy since the input was received: none, an earlier one, or ours. */
 type Busy = "no" | "earlier" | "ours";
 
 /** The end of a turn. */
@@ -21,7 +21,7 @@ export type TurnEnd =
   /** It is unknown whether the agent received the input, or how far it acted on it. */
   | { readonly type: "uncertain"; readonly why: string };
 
-/** A turn of an agent behind a bridge, by its events so far. */
+/** A turn of an agent behind a bridge, as its events so far show it. */
 export interface BridgeTurn {
   /** The idempotency key of the input. */
   readonly key: string;
@@ -44,7 +44,7 @@ export interface BridgeTurn {
   readonly end: TurnEnd | undefined;
 }
 
-/** The last event that was read from a session's log, and the agent's state at it. */
+/** The last event that was read from a session's log, and the agent's state after it. */
 export interface EventPlace {
   readonly epoch: string;
   readonly seq: number;
@@ -63,9 +63,9 @@ export function beginTurn({ epoch, seq, phase }: EventPlace, key: string, maxByt
 }
 
 /**
- * The turn after one more event. It is over when the input's receipt has come and the agent is idle after being busy,
- * or in a dialog, later than the input was received. If the agent was busy at the input, its first idle ends the
- * previous turn. Pure.
+ * The turn after one more event; pure. The turn is over when its input has been submitted and the agent is idle after
+ * it has been busy or in a dialog since the input was received. If the agent was busy when the input was received, its
+ * first idle state ends the previous turn, unless the input has been submitted by then.
  */
 export function afterEvent(turn: BridgeTurn, event: BridgeEvent): BridgeTurn {
   if (turn.end !== undefined) return turn;
@@ -136,8 +136,8 @@ function entered(turn: BridgeTurn, phase: AgentPhase): BridgeTurn {
 }
 
 /**
- * The turn, which the agent works on if it is busy. A submitted input may lead to a dialog at once, before the agent is
- * seen busy; a dialog before that may belong to something else.
+ * Marks the turn as the one that keeps the agent busy, if it does. Once the input has been submitted, a dialog counts
+ * too, because it may open before the agent is seen busy; an earlier dialog may belong to something else.
  */
 function occupied(turn: BridgeTurn): BridgeTurn {
   const isOurs = turn.phase === "busy" || (turn.isSubmitted && OCCUPIED.has(turn.phase));

@@ -4,11 +4,11 @@ export interface FrameChannel {
   send(text: string): void;
   /** Called with each received frame. Set it before the first one comes. */
   onFrame: (text: string) => void;
-  /** Stops or resumes reading the peer. */
+  /** Stops or resumes reading from the peer. */
   hold(isHeld: boolean): void;
-  /** True while the peer is not read, so that its silence means nothing. */
+  /** True while nothing is read from the peer, so that its silence means nothing. */
   readonly isHeld: boolean;
-  /** Ends the channel. `code` is a close code of WebSocket. */
+  /** Ends the channel. `code` is a WebSocket close code. */
   close(code: number, reason: string): void;
   /** Aborted at the channel's end, with a `ChannelEnd` as the reason. */
   readonly ended: AbortSignal;

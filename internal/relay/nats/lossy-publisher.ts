@@ -2,7 +2,7 @@ import type { Bus } from "./bus.ts";
 import type { Outbox } from "./outbox.ts";
 import { publishPlain } from "./publish.ts";
 
-/** The most bytes that the server has not confirmed. */
+/** The limit of bytes that the server has not confirmed. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
 interface LateMessage {
@@ -12,14 +12,14 @@ interface LateMessage {
 
 /**
  * Publishes messages that may be lost, in order and within a bound. Never waits for a server that is away or hangs. Of
- * the messages of a subject that find no room, the newest is published when there is some: its number shows which are
- * missing.
+ * the messages of a subject that find no room, keeps the newest and publishes it once there is room: its number shows
+ * which messages are missing.
  */
 export class LossyPublisher {
   readonly #bus: Bus;
   readonly #outbox: Pick<Outbox, "isFull">;
   readonly #maxBytes: number;
-  /** The newest message of each subject that found no room, together within the bound too. */
+  /** The newest message of each subject that found no room. Their total size has the same limit. */
   readonly #late = new Map<string, LateMessage>();
   #lateBytes = 0;
   #unconfirmed = 0;
@@ -31,7 +31,7 @@ export class LossyPublisher {
     this.#maxBytes = maxBytes;
   }
 
-  /** Publishes a message. False: it is dropped, or waits until a newer one takes its place. */
+  /** Publishes a message. False: it was dropped, or waits for room, where a newer message may replace it. */
   publish(subject: string, body: string): boolean {
     const bus = this.#bus;
     const bytes = Buffer.byteLength(body);

@@ -9,7 +9,7 @@ export interface SessionRescueDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly processes: AgentProcesses;
-  /** Replaces the tmux server by a new one, with the agent in it. */
+  /** Replaces the tmux server with a new one that runs the agent. */
   readonly renewServer: () => Promise<void>;
 }
 

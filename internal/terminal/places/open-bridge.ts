@@ -19,14 +19,14 @@ import type { PlaceConfig } from "./place-config.ts";
 
 const RECONNECT_MS = 15_000;
 const CALL_MS = 30_000;
-/** Half of the remaining lifetime of a token when the next one is created. */
+/** The interval at which the current token is sent. A sent token is valid for twice as long (`callerToken`). */
 const SHOW_MS = 30_000;
 const PAGE = 1000;
-/** More sessions than a bridge holds. */
+/** More pages than the sessions of a bridge fill. */
 const MAX_PAGES = 20;
 const HINT = "is it running there? gt config show shows which control plane is used";
 
-/** A control plane, ready for calls. Its failures include a hint. */
+/** A control plane, ready for calls. Its errors include a hint where `explainFailure` has one. */
 export class OpenBridge implements Disposable {
   /** `host:port`. */
   readonly server: string;
@@ -64,7 +64,7 @@ export class OpenBridge implements Disposable {
     return new BridgeBackend(deps, { where: this.server, hint: HINT, reconnectMs: RECONNECT_MS, sessionId });
   }
 
-  /** A call with one answer. @throws DomainError with a hint where trust is missing */
+  /** A call with one answer. @throws DomainError, as `explainFailure` explains it */
   async call<T>(
     signal: AbortSignal,
     ask: (client: Client<typeof BridgeService>, options: CallOptions) => Promise<T>,
@@ -76,7 +76,7 @@ export class OpenBridge implements Disposable {
     }
   }
 
-  /** A stream, cancelled when it is left. @throws as `call` */
+  /** A stream, cancelled when the caller stops reading it. @throws as `call` */
   async *stream<T>(
     signal: AbortSignal,
     ask: (client: Client<typeof BridgeService>, options: CallOptions) => AsyncIterable<T>,
@@ -90,7 +90,7 @@ export class OpenBridge implements Disposable {
 
   /**
    * Every session of the project, the oldest first. `note` gets a line when there may be more.
-   * @throws DomainError `unavailable` if it has none, and there may be some
+   * @throws DomainError `unavailable` if the list is empty and incomplete
    */
   async sessions(signal: AbortSignal, note: (message: string) => void = () => {}) {
     const all: GetSessionResponse[] = [];
@@ -111,7 +111,8 @@ export class OpenBridge implements Disposable {
   }
 
   /**
-   * The session of that id or agent. A list may be older than the session: one that it lacks is asked for by its id.
+   * The session of that id or agent. The list may be older than the session, so a session that it lacks is requested by
+   * its id.
    * @throws as `chooseBridgeSession`; DomainError `unavailable` while the control plane cannot know whether it exists
    */
   async find(asked: string, signal: AbortSignal): Promise<ListedSession> {
@@ -124,7 +125,8 @@ export class OpenBridge implements Disposable {
   }
 
   async #unlisted(asked: string, notFound: DomainError, signal: AbortSignal): Promise<ListedSession> {
-    const sessionId = asked.slice(asked.lastIndexOf("/") + 1); // any id shows whether it can know
+    // `asked` may be an agent's address: a call for any id shows whether the control plane knows all sessions.
+    const sessionId = asked.slice(asked.lastIndexOf("/") + 1);
     const session = await this.call(signal, (client, options) => client.getSession({ sessionId }, options)).catch(
       (err) => {
         signal.throwIfAborted();
@@ -194,7 +196,10 @@ export async function openBridge(config: BridgeConfig, clock: Clock): Promise<Op
   return bridge;
 }
 
-/** A stream ends with its token, unless a newer one was shown over the connection; each call shows the current one. */
+/**
+ * Sends the current token at intervals, with a call: the server ends a stream when its token expires, unless a newer
+ * token was sent over the same connection.
+ */
 async function showTokens(bridge: OpenBridge, clock: Clock, signal: AbortSignal): Promise<void> {
   for (;;) {
     await clock.sleep(SHOW_MS, signal);
@@ -202,7 +207,7 @@ async function showTokens(bridge: OpenBridge, clock: Clock, signal: AbortSignal)
   }
 }
 
-/** The server would close the connection without a reason. */
+/** Checks the dates before the server does, which would close the connection without giving a reason. */
 function checkDates(cert: string, now: number): void {
   const { validTo, validFromDate, validToDate } = new X509Certificate(cert);
   if (validToDate.getTime() <= now)

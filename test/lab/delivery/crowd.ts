@@ -60,7 +60,7 @@ export async function runCrowd(target: Target, options: CrowdOptions): Promise<C
     const found = received.flatMap((text, at) => (isSame(text, message) ? [at] : []));
     const should = told[i] === NudgeOutcome.SUBMITTED ? 1 : 0;
     if (found.length !== should)
-      notes.push(`${target.name}, caller ${i} of ${callers}: told ${told[i]}, arrived ${found.length}×`);
+      notes.push(`${target.name}, caller ${i} of ${callers}: reported ${told[i]}, arrived ${found.length}×`);
     return found[0];
   });
   const strange = received.filter((text) => !messages.some((message) => isSame(text, message)));

@@ -64,12 +64,12 @@ export function judge(seen: Observed): Verdict {
   const faults: { kind: FaultKind; why: string }[] = [];
   const fault = (kind: FaultKind, why: string): void => void faults.push({ kind, why });
   if (whole.length > 1) fault("doubled", `arrived ${whole.length} times`);
-  if (told === "submitted" && arrived === "nothing") fault("lost", "told SUBMITTED, nothing arrived");
+  if (told === "submitted" && arrived === "nothing") fault("lost", "reported SUBMITTED, nothing arrived");
   if (told === "submitted" && arrived === "changed") fault("wrong", `arrived changed: ${shown(changed)}`);
-  if (told === "stranded" && arrived !== "nothing" && !seen.typing) fault("wrong", "told STRANDED, and it arrived");
-  if (REFUSED.has(told) && arrived !== "nothing") fault("wrong", `told ${told}, and it arrived: ${shown(rest)}`);
+  if (told === "stranded" && arrived !== "nothing" && !seen.typing) fault("wrong", "reported STRANDED, and it arrived");
+  if (REFUSED.has(told) && arrived !== "nothing") fault("wrong", `reported ${told}, and it arrived: ${shown(rest)}`);
   if (REFUSED.has(told) && seen.leftover !== "")
-    fault("wrong", `told ${told}, and text was left in the composer: ${shown([seen.leftover])}`);
+    fault("wrong", `reported ${told}, and text was left in the composer: ${shown([seen.leftover])}`);
   const isRace = seen.typing && (told === "stranded" || told === "unknown");
   for (const text of missing) {
     const joined = changed.some((got) => got.includes(text.slice(0, 6)));

@@ -60,6 +60,6 @@ function faultList(samples: readonly Sample[]): readonly string[] {
     .filter((sample) => sample.faults.length > 0)
     .map(({ target, state, kind, mode, told, faults }) => {
       const why = faults.map((fault) => `${fault.kind}: ${fault.why}`).join("; ");
-      return `${target}, ${state}, ${kind}, ${mode}: told ${told}; ${why.replaceAll("\n", " ")}`;
+      return `${target}, ${state}, ${kind}, ${mode}: reported ${told}; ${why.replaceAll("\n", " ")}`;
     });
 }

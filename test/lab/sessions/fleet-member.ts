@@ -11,10 +11,10 @@ export interface MemberPlan {
   readonly repoPath: string;
 }
 
-/** On a busy machine a real agent may have to wait for a minute. */
+/** On a busy machine an input to a real agent may wait for a minute. */
 const INPUT_MS = 120_000;
 
-/** One session with a reader of its events, who leaves and returns; records the events. */
+/** One session with a reader of its events, which leaves and returns. Counts events, gaps and outcomes. */
 export class FleetMember {
   readonly plan: MemberPlan;
   readonly #client: BridgeClient;
@@ -28,7 +28,7 @@ export class FleetMember {
   #next: bigint | undefined;
   #leave = new AbortController();
   #ended = false;
-  /** The number of INPUT_RECEIVED events by request id; ids that a gap may contain are left out. */
+  /** The number of INPUT_RECEIVED events by request id, without the ids whose event may be in a gap. */
   readonly #received = new Map<string, number>();
 
   constructor(client: BridgeClient, plan: MemberPlan, takeFault: TakeFault) {
@@ -48,7 +48,7 @@ export class FleetMember {
     );
   }
 
-  /** Reads its events to the last one, and again after each `leave`. */
+  /** Reads the session's events up to the last one; resumes after each `leave`. */
   async follow(signal: AbortSignal): Promise<void> {
     while (!this.#ended && !signal.aborted) {
       const stop = AbortSignal.any([signal, this.#leave.signal]);
@@ -60,15 +60,15 @@ export class FleetMember {
     }
   }
 
-  /** Its reader leaves and comes back. */
+  /** Ends the current reading, so that `follow` begins another one. */
   leave(): void {
     this.returns++;
-    // The last event read may not be acknowledged yet: it comes again.
+    // The last event read may not be acknowledged yet: then it is sent again.
     this.#leave.abort();
     this.#leave = new AbortController();
   }
 
-  /** Sends it one message and records the result. */
+  /** Sends the session one message and records the outcome. */
   async input(): Promise<void> {
     const idempotencyKey = `${this.plan.id}-m${++this.inputs}`;
     const text = `SAY ${idempotencyKey}`;
@@ -90,13 +90,13 @@ export class FleetMember {
     this.#takeFault({ at: new Date().toISOString(), session: id, kind: `${kind}, ${mode}`, text });
   }
 
-  /** Stops it, and reports its messages that were not confirmed exactly once. */
+  /** Stops the session, and reports each message that was not confirmed exactly once. */
   async stop(withinMs: number): Promise<void> {
     const status = await this.#session.getStatus();
     if (status !== SessionStatus.RUNNING) this.fault(`its status was ${status} at the end`);
     await this.#session.stop({ timeoutMs: withinMs });
     await until(`the last event of ${this.plan.id}`, withinMs, () => this.#ended || undefined);
-    for (const [id, times] of this.#received) if (times !== 1) this.fault(`message ${id}: told ${times} times`);
+    for (const [id, times] of this.#received) if (times !== 1) this.fault(`message ${id}: confirmed ${times} times`);
   }
 
   /** A gap was reported: it may contain the events of messages that have none so far. */

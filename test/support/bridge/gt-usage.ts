@@ -2,7 +2,7 @@ import { DomainError } from "../../../internal/base/errors.ts";
 import type { Command, CommandFlags, Given } from "../../../internal/cli/command/command.ts";
 import { parseFlags } from "../../../internal/cli/flags.ts";
 
-/** The words after `gt NAME` as the command's own reader gets them. */
+/** Parses the words after `gt NAME` into what the command's own reader gets. */
 export function givenTo<F extends CommandFlags>(
   command: Command<F>,
   argv: readonly string[],

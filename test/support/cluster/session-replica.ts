@@ -102,7 +102,7 @@ export interface ReplicaDeps {
 
 export interface ReplicaOptions {
   readonly leads?: boolean;
-  /** Whether the leader's work runs at all, refused or not; default: yes. */
+  /** Whether the leader's work runs; its writes are refused unless the replica leads. Default: true. */
   readonly keeps?: boolean;
   readonly maxPerProject?: number;
   /** Default: one namespace, `agents`, with the provider `demo`. */
@@ -111,9 +111,9 @@ export interface ReplicaOptions {
 
 /** One replica of the controller, without its port. Its process can end between any two calls. */
 export class Replica implements KubeApi {
-  /** The number of writes that are still made. */
+  /** The number of writes that are still made; each later one fails as if the process had ended. */
   writesLeft = Number.POSITIVE_INFINITY;
-  /** The number of calls that are still made: reads, writes, and calls of sidecars. */
+  /** The same for all calls: reads, writes, and calls to sidecars. */
   callsLeft = Number.POSITIVE_INFINITY;
   /** The calls so far, as `METHOD resource` or the RPC's name. */
   readonly calls: string[] = [];
@@ -194,13 +194,13 @@ export class Replica implements KubeApi {
 }
 
 /**
- * Advances the clock until the condition holds, by at most `limitMs`. Keys are made outside the fake clock, so turns of
- * the event loop pass too.
+ * Advances the clock until the condition holds, by at most `limitMs`. Key generation does not follow the fake clock, so
+ * it also waits for turns of the event loop.
  */
 export async function comesToBe(clock: FakeClock, isSo: () => boolean, limitMs = 60_000): Promise<void> {
   const limit = clock.monotonicMs() + limitMs;
   for (let turns = 1; !isSo(); turns++) {
-    if (clock.monotonicMs() > limit) throw new Error(`it does not come to be so: ${isSo}`);
+    if (clock.monotonicMs() > limit) throw new Error(`the condition does not hold in time: ${isSo}`);
     await new Promise((resolve) => setTimeout(resolve, turns % 5 === 0 ? 1 : 0));
     if (turns % 5 === 0) await clock.advance(limitMs / 120);
   }
