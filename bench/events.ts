@@ -79,7 +79,7 @@ async function deliveryOf(signal: AbortSignal): Promise<Delivery> {
   for (let i = 0; i < HELD; i++) events.phase("busy", i);
   const stop = new AbortController();
   const identity = { sessionId: "s", project: "p", address: "a" };
-  const methods = eventMethods({ clock: systemClock, agent: { events }, identity, provider: "demo" });
+  const methods = eventMethods({ clock: systemClock, events, identity, provider: "demo" });
   const server = new RpcServer(
     { clock: systemClock, logger: silentLogger },
     { host: "127.0.0.1", port: 0, routes: (router) => void router.service(SidecarService, methods), graceMs: 0 },

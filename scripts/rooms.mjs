@@ -40,7 +40,7 @@ export const rooms = {
   "sidecar/supervisor": ["sidecar/halves", "process", "files", "tmux/*", "agents/*"],
   "sidecar/lifecycle": ["tmux/pane", "tmux/control", "session", "process"],
   "sidecar/events": ["sidecar/lifecycle", "pane/screen", "pane/state", "session", "process", "agents"],
-  "sidecar/journal": ["session", "eventlog"],
+  "sidecar/journal": ["sidecar/lifecycle", "session", "eventlog"],
   "sidecar/agent": [
     ...["sidecar/lifecycle", "sidecar/events", "sidecar/journal", "sidecar/halves"],
     ...["pane/screen", "pane/state", "pane/delivery", "pane/attach"],

@@ -15,11 +15,10 @@ import { runTasks } from "../../internal/base/task-group.ts";
 import { SidecarService } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { HealthState } from "../../internal/rpc/server/health.ts";
 import { Metrics } from "../../internal/rpc/server/metrics.ts";
-import { LiveAgent } from "../../internal/sidecar/agent/live-agent.ts";
+import { AgentReports } from "../../internal/sidecar/agent/agent-reports.ts";
 import { Operator } from "../../internal/sidecar/agent/operator.ts";
+import { openSidecarAgent, type SidecarAgent } from "../../internal/sidecar/agent/sidecar-agent.ts";
 import { openJournal } from "../../internal/sidecar/journal/journal-records.ts";
-import { AgentLifecycle } from "../../internal/sidecar/lifecycle/agent-lifecycle.ts";
-import { PaneAccess } from "../../internal/sidecar/lifecycle/pane-access.ts";
 import { sidecarRoutes } from "../../internal/sidecar/serving/server.ts";
 import { tlsPlace, tlsRules } from "../../internal/sidecar/serving/serving-rules.ts";
 import { silentLogger } from "../../test/support/silent-logger.ts";
@@ -55,24 +54,30 @@ async function untilListening(all: readonly Promise<unknown>[], index: number): 
 /** Serves one session until the signal. The next call restores the contents of its log. */
 async function serve(place: SidecarPlace, listening: Promise<unknown>[], signal: AbortSignal): Promise<void> {
   const { journal, restored } = openJournal(join(place.dir, "journal"));
-  const lifecycle = new AgentLifecycle(clock.now(), restored.agent);
-  const pane = new PaneAccess({ clock, lifecycle, isAttached: () => false });
-  const deps = { clock, time: new MachineTime(clock, presentBoot()), logger, profile, journal, lifecycle, pane };
+  const deps = {
+    clock,
+    time: new MachineTime(clock, presentBoot()),
+    logger,
+    profile,
+    journal,
+    isAttached: () => false,
+  };
   const unused = { nudges: { held: () => {}, ended: () => {} }, onStop: () => {}, versions: () => ({}) };
-  const agent = LiveAgent.open({ ...deps, ...unused }, { ...SIZES, ...LOG }, restored);
+  const agent = openSidecarAgent({ ...deps, ...unused }, { ...SIZES, ...LOG }, restored);
+  const { terminal } = agent;
   const pid = (restored.agent?.pid ?? 1_000) + 1;
-  lifecycle.found(pid, "bench", clock.now());
-  agent.alive({ pid, fresh: true });
-  agent.take(Buffer.from(`screen of ${place.id}\r\n`));
+  agent.lifecycle.found(pid, "bench", clock.now());
+  new AgentReports(agent).alive({ pid, fresh: true });
+  terminal.take(Buffer.from(`screen of ${place.id}\r\n`));
   await runTasks(signal, [
-    ...[agent.monitor, agent.mailbox, agent.people, agent.events, agent.lines, agent.recorder],
+    ...[terminal.monitor, agent.messages.mailbox, terminal.people, agent.events, agent.lines, agent.recorder],
     server(place, agent, listening),
   ]);
-  agent.rewriteJournal();
+  agent.journal.rewrite();
   journal.close();
 }
 
-function server({ id, ip, dir }: SidecarPlace, agent: LiveAgent, listening: Promise<unknown>[]): TrustedServer {
+function server({ id, ip, dir }: SidecarPlace, agent: SidecarAgent, listening: Promise<unknown>[]): TrustedServer {
   const [health, metrics] = [new HealthState(), new Metrics()];
   const serving: TrustedServer = new TrustedServer(
     { clock, logger, health, metrics },
@@ -100,16 +105,16 @@ function server({ id, ip, dir }: SidecarPlace, agent: LiveAgent, listening: Prom
   return serving;
 }
 
-function operatorOf(agent: LiveAgent): Operator {
-  const { mailbox, output, monitor } = agent;
+function operatorOf(agent: SidecarAgent): Operator {
+  const { output, monitor } = agent.terminal;
   const answered = () => monitor.signs.answered();
   return new Operator({
     clock,
-    mailbox,
+    mailbox: agent.messages.mailbox,
     source: output,
     profile,
     paneForCall: agent.pane.forCall,
-    alive: () => agent.isAlive,
+    alive: () => agent.lifecycle.alive,
     answered,
   });
 }

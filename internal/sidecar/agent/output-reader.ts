@@ -10,7 +10,7 @@ import type { PinnedFolder } from "../../files/pinned-folder.ts";
 import { EMULATOR_SCROLLBACK } from "../../pane/screen/output.ts";
 import type { PaneCut, TmuxPane } from "../../tmux/pane/pane.ts";
 import { isTmuxAway } from "../lifecycle/tmux-away.ts";
-import type { LiveAgent } from "./live-agent.ts";
+import type { AgentTerminal } from "./agent-terminal.ts";
 
 /** The time between two redraws in a flood, so that drawing in between shows progress. */
 const REDRAW_PAUSE_MS = 100;
@@ -24,7 +24,7 @@ const QUIET_MS = 50;
 export class OutputReader implements Task {
   readonly #folder: PinnedFolder;
   readonly #env: Environment;
-  readonly #agent: LiveAgent;
+  readonly #terminal: AgentTerminal;
   readonly #clock: Clock;
   readonly #failed = Promise.withResolvers<never>();
   #reading: { readonly stop: AbortController; readonly done: Promise<void>; readonly fifo: string } | undefined;
@@ -34,11 +34,11 @@ export class OutputReader implements Task {
 
   /** `folder`: where the FIFOs are created; the agent can access it. */
   constructor(
-    deps: { readonly clock: Clock; readonly agent: LiveAgent },
+    deps: { readonly clock: Clock; readonly terminal: AgentTerminal },
     options: { readonly folder: PinnedFolder; readonly env: Environment },
   ) {
     this.#clock = deps.clock;
-    this.#agent = deps.agent;
+    this.#terminal = deps.terminal;
     this.#folder = options.folder;
     this.#env = options.env;
     this.#failed.promise.catch(() => {}); // `run` throws it
@@ -66,7 +66,7 @@ export class OutputReader implements Task {
       throw err;
     }
     const stop = new AbortController();
-    const done = readOpenFifo(fd, (chunk) => this.#agent.take(chunk), stop.signal);
+    const done = readOpenFifo(fd, (chunk) => this.#terminal.take(chunk), stop.signal);
     done.catch((err: unknown) => this.#failed.reject(err));
     this.#reading = { stop, done, fifo };
     return true;
@@ -78,7 +78,7 @@ export class OutputReader implements Task {
    */
   renew(endedPid: number | undefined): Promise<void> {
     this.#endedPid = endedPid;
-    return this.#agent.output.renew();
+    return this.#terminal.output.renew();
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -90,12 +90,12 @@ export class OutputReader implements Task {
   }
 
   #resumeFrom(cut: PaneCut): Promise<void> {
-    return this.#agent.resumeOutputFrom(cut, EMULATOR_SCROLLBACK);
+    return this.#terminal.resumeFrom(cut, EMULATOR_SCROLLBACK);
   }
 
   /** While the drawing cannot follow a flood, the screen is fetched from tmux instead; exactly once it is over. */
   async #keepDrawn(signal: AbortSignal): Promise<void> {
-    const { output } = this.#agent;
+    const { output } = this.#terminal;
     for (;;) {
       await output.lags.next(signal);
       while (output.isBehind || !output.isExact) {
@@ -108,14 +108,14 @@ export class OutputReader implements Task {
   }
 
   async #redraw(signal: AbortSignal): Promise<void> {
-    const { output } = this.#agent;
+    const { output } = this.#terminal;
     const pane = this.#pane;
     if (pane === undefined) return;
     const from = output.ring.end;
     if (output.isBehind) {
       // The cut is of a moment after `from`: bytes in between are drawn twice, which the next redraw repairs.
       const cut = await pane.cut(0);
-      if (this.#isOfThisLife(cut)) await this.#agent.redraw(cut, 0, from, false);
+      if (this.#isOfThisLife(cut)) await this.#terminal.redraw(cut, 0, from, false);
       return;
     }
     if (output.quietMs() < QUIET_MS || output.drawnTo < from) return;
@@ -123,7 +123,7 @@ export class OutputReader implements Task {
     // Output that tmux printed before the cut would have arrived by now.
     await this.#clock.sleep(QUIET_MS, signal);
     if (output.ring.end === from && this.#isOfThisLife(cut))
-      await this.#agent.redraw(cut, EMULATOR_SCROLLBACK, from, true);
+      await this.#terminal.redraw(cut, EMULATOR_SCROLLBACK, from, true);
   }
 
   #isOfThisLife({ facts }: PaneCut): boolean {

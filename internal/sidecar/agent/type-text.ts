@@ -1,16 +1,13 @@
 import { randomUUID } from "node:crypto";
-import type { SafeText } from "../../agents/profile.ts";
 import { DomainError } from "../../base/errors.ts";
-import { decide, type Situation } from "../../pane/delivery/delivery-policy.ts";
-import type { Mailbox } from "../../pane/delivery/mailbox.ts";
+import { decide } from "../../pane/delivery/delivery-policy.ts";
 import { whyNotTyped } from "../../pane/delivery/not-typed.ts";
 import type { TmuxPane } from "../../tmux/pane/pane.ts";
 import type { PaneWait } from "../lifecycle/pane-access.ts";
+import type { AgentMessages } from "./agent-messages.ts";
 
 export interface TypeTextDeps {
-  readonly mailbox: Pick<Mailbox, "exclusively">;
-  readonly clean: (text: string) => SafeText;
-  readonly situation: (signal: AbortSignal) => Promise<Situation>;
+  readonly messages: AgentMessages;
   /** See `PaneAccess`. */
   readonly paneForCall: () => PaneWait<Pick<TmuxPane, "stage" | "paste" | "dropBuffer">>;
 }
@@ -25,18 +22,21 @@ const TEXT_MAX_BYTES = 65_536;
  * place to type into, or no agent; `unavailable`: tmux is away for 5 s, or the agent was started again
  * meanwhile.
  */
-export async function typeText(deps: TypeTextDeps, text: string): Promise<string | undefined> {
+export async function typeText({ messages, paneForCall }: TypeTextDeps, text: string): Promise<string | undefined> {
   const bytes = Buffer.byteLength(text);
   if (bytes === 0 || bytes > TEXT_MAX_BYTES) {
     throw new DomainError("invalid", `cannot type a text of ${bytes} bytes: 1 to ${TEXT_MAX_BYTES} are allowed`);
   }
-  const safe = deps.clean(text);
+  const safe = messages.clean(text);
   if (safe.type === "unsafe") return safe.reason;
-  const paneWait = deps.paneForCall();
-  await deps.mailbox.exclusively(async (signal) => {
+  const paneWait = paneForCall();
+  await messages.mailbox.exclusively(async (signal) => {
     const pane = await paneWait(signal);
     if (pane === undefined) throw new DomainError("unavailable", "cannot type: tmux is away");
-    const decision = decide({ mode: "immediate", parked: false, expired: false }, await deps.situation(signal));
+    const decision = decide(
+      { mode: "immediate", parked: false, expired: false },
+      await messages.deliveries.situation(signal),
+    );
     if (decision.type === "end") throw new DomainError("precondition", `cannot type: ${decision.error}`);
     if (decision.type === "wait") throw new DomainError("precondition", "cannot type: the agent shows no composer");
     const buffer = `gt-${randomUUID()}`;

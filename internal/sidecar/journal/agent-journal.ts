@@ -1,27 +1,44 @@
 import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
-import { SignalBus } from "../../base/signal-bus.ts";
 import type { Journal } from "../../eventlog/journal.ts";
-import type { NudgeRecord } from "../../session/nudge-record.ts";
-import type { SidecarRecord } from "./journal-records.ts";
+import type { EventRecord } from "../../session/event-records.ts";
+import { type NudgeRecord, type RestoredNudge, recordsOf } from "../../session/nudge-record.ts";
+import type { LifeRecord } from "../lifecycle/agent-lifecycle.ts";
+import type { Restored, SidecarRecord } from "./journal-records.ts";
 
 export interface AgentJournalDeps {
   readonly logger: Logger;
   readonly journal: Journal<SidecarRecord>;
 }
 
+/** The parts of the agent whose state a later process needs. */
+export interface RecordedParts {
+  readonly offsets: { readonly record: SidecarRecord };
+  readonly lifecycle: { readonly life: LifeRecord };
+  /** Aborted once the agent must end permanently. */
+  readonly stopAsked: AbortSignal;
+  readonly events: { records(): readonly EventRecord[] };
+  readonly lines: { readonly standing: EventRecord };
+  readonly mailbox: { snapshot(): readonly RestoredNudge[] };
+}
+
 /** It is shortened when it has this many bytes, and later when it has twice as many as were left. */
 const MAX_BYTES = 32 * 1024 * 1024;
 
-/** The state that a later process of this agent needs, on disk before anything is reported to a caller. */
+/**
+ * The state that a later process of this agent needs, on disk before anything is reported to a caller. The parts of the
+ * agent append their own records; this writes the one of the agent's life, and all of them when the journal has grown
+ * long or was removed. What a later process makes of them is in `journal-records`.
+ */
 export class AgentJournal {
-  /** Notified when the journal has grown long or was removed: its owner must rewrite it. */
-  readonly rewriteDue = new SignalBus();
   readonly #deps: AgentJournalDeps;
+  readonly #parts: () => RecordedParts;
   #shortenAt = MAX_BYTES;
 
-  constructor(deps: AgentJournalDeps) {
+  /** `parts`: not called while `tryKeep` or `keep` runs, so that the parts may be made with this journal. */
+  constructor(deps: AgentJournalDeps, parts: () => RecordedParts) {
     this.#deps = deps;
+    this.#parts = parts;
   }
 
   /** Returns false if the record could not be written, which was logged. */
@@ -30,7 +47,7 @@ export class AgentJournal {
     try {
       journal.append(record);
       // Deferred: the state that this record reports may not be in place yet.
-      if (this.#isDue) queueMicrotask(() => this.#isDue && this.rewriteDue.notify());
+      if (this.#isDue) queueMicrotask(() => this.#isDue && this.rewrite());
       return true;
     } catch (err) {
       logger.error({ err, record: record.type }, "the journal cannot be written");
@@ -48,8 +65,33 @@ export class AgentJournal {
     }
   }
 
-  /** Leaves a journal of these records only, whatever happened to the file. */
-  rewrite(records: readonly SidecarRecord[]): void {
+  /** Call it when the agent's life or whether it must end (`stopping`) has changed. */
+  keepAgent(stopping = this.#parts().stopAsked.aborted): void {
+    this.tryKeep(this.#agentRecord(stopping));
+  }
+
+  /** Leaves a journal with everything needed after a crash, whatever happened to the file. */
+  rewrite(): void {
+    const { lines, stopAsked } = this.#parts();
+    this.#rewrite([...this.#records(lines.standing), this.#agentRecord(stopAsked.aborted)]);
+  }
+
+  /** As `rewrite`, before anything is known of the agent's life now. */
+  rewriteRestored({ events, agent }: Restored): void {
+    const standing = { type: "standing" as const, ...events.standing };
+    this.#rewrite([...this.#records(standing), ...(agent === undefined ? [] : [agent])]);
+  }
+
+  #records(standing: EventRecord): readonly SidecarRecord[] {
+    const { offsets, events, mailbox } = this.#parts();
+    return [offsets.record, ...events.records(), standing, ...recordsOf(mailbox.snapshot())];
+  }
+
+  #agentRecord(stopping: boolean): SidecarRecord {
+    return { type: "agent", ...this.#parts().lifecycle.life, stopping };
+  }
+
+  #rewrite(records: readonly SidecarRecord[]): void {
     const { journal, logger } = this.#deps;
     try {
       if (!journal.isInPlace) logger.error("the journal was removed: creating it again");

@@ -4,6 +4,7 @@ import { ID } from "../../session/ids.ts";
 import { NudgeFold } from "../../session/nudge-fold.ts";
 import type { NudgeRecord } from "../../session/nudge-record.ts";
 import type { Confidence, NudgeOutcome } from "../../session/types.ts";
+import type { LifeRecord } from "../lifecycle/agent-lifecycle.ts";
 
 /** A record in the serving half's journal. */
 export type SidecarRecord =
@@ -11,21 +12,8 @@ export type SidecarRecord =
   | EventRecord
   /** The output stream: offsets below `reservedTo` may have been handed out. */
   | { readonly type: "stream"; readonly epoch: string; readonly reservedTo: string }
-  /** The agent's present life: wall clock ms, and how often it was started again. */
-  | {
-      readonly type: "agent";
-      readonly pid: number;
-      readonly startedAt: number;
-      readonly restarts: number;
-      /** Which agent this was, see `ControlHello`. */
-      readonly agentId?: string;
-      /** How many processes had been killed for lack of memory when it was started. */
-      readonly oomKills?: number;
-      /** Its own id of its conversation. */
-      readonly agentSessionId?: string;
-      /** It must end permanently. */
-      readonly stopping?: boolean;
-    };
+  /** The agent's present or last life; `stopping`: it must end permanently. */
+  | (LifeRecord & { readonly type: "agent"; readonly stopping?: boolean });
 
 type AgentRecord = SidecarRecord & { readonly type: "agent" };
 type StreamRecord = SidecarRecord & { readonly type: "stream" };

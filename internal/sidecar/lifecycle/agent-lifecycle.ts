@@ -1,15 +1,19 @@
 import { type AgentExit, exitCodeOf } from "../../process/restart-policy.ts";
 import type { TmuxPane } from "../../tmux/pane/pane.ts";
 
-/** The journal's record of the previous life. */
-export interface LifeBefore {
+/** A life, the time of one process, as a later serving half needs to know it. */
+export interface LifeRecord {
+  /** 0 before the first one. */
   readonly pid: number;
   /** Wall clock, ms. */
   readonly startedAt: number;
   readonly restarts: number;
-  readonly agentId?: string;
-  readonly oomKills?: number;
-  readonly agentSessionId?: string;
+  /** Which agent the supervising half has started, see `ControlHello`. */
+  readonly agentId?: string | undefined;
+  /** How many processes had been killed for lack of memory when this life began. */
+  readonly oomKills?: number | undefined;
+  /** The agent's own id of its present or last conversation. */
+  readonly agentSessionId?: string | undefined;
 }
 
 /** `exit`: how the agent ended. */
@@ -43,58 +47,29 @@ export class AgentLifecycle {
   /** Undefined until it was found, and while tmux is away. */
   pane: TmuxPane | undefined;
   #state: LifeState = { type: "unseen" };
-  #pid: number;
-  #startedAt: number;
-  #restarts: number;
-  #agentId: string | undefined;
-  #oomKills: number | undefined;
-  #agentSessionId: string | undefined;
+  #life: LifeRecord;
   /** The id was reported before the end of the last life that was seen to end, or by an earlier process. */
   #isIdOld = true;
 
   /** `now`: when a life without a journal counts as begun; wall clock, ms. */
-  constructor(now: number, before: LifeBefore | undefined) {
-    this.#oomKills = before?.oomKills;
-    this.#pid = before?.pid ?? 0;
-    this.#startedAt = before?.startedAt ?? now;
-    this.#restarts = before?.restarts ?? 0;
-    this.#agentId = before?.agentId;
-    this.#agentSessionId = before?.agentSessionId;
+  constructor(now: number, before: LifeRecord = { pid: 0, startedAt: now, restarts: 0 }) {
+    const { pid, startedAt, restarts, agentId, oomKills, agentSessionId } = before;
+    this.#life = { pid, startedAt, restarts, agentId, oomKills, agentSessionId };
   }
 
-  /** 0 before the first one. */
+  /** The present or last one. */
+  get life(): LifeRecord {
+    return this.#life;
+  }
+
   get pid(): number {
-    return this.#pid;
-  }
-
-  /** Wall clock, ms. */
-  get startedAt(): number {
-    return this.#startedAt;
-  }
-
-  get restarts(): number {
-    return this.#restarts;
-  }
-
-  /** Which agent the supervising half has started, see `ControlHello`. */
-  get agentId(): string | undefined {
-    return this.#agentId;
-  }
-
-  /** How many processes had been killed for lack of memory when this life began. */
-  get oomKills(): number | undefined {
-    return this.#oomKills;
-  }
-
-  /** The agent's own id of its present or last conversation; undefined: unknown. */
-  get agentSessionId(): string | undefined {
-    return this.#agentSessionId;
+    return this.#life.pid;
   }
 
   /** The agent has reported its conversation, maybe before it was found. Returns whether the id is another one. */
   inSession(agentSessionId: string): boolean {
-    const isNew = agentSessionId !== this.#agentSessionId;
-    this.#agentSessionId = agentSessionId;
+    const isNew = agentSessionId !== this.#life.agentSessionId;
+    this.#life = { ...this.#life, agentSessionId };
     this.#isIdOld = false;
     return isNew;
   }
@@ -122,7 +97,8 @@ export class AgentLifecycle {
    * have the same pid.
    */
   isOf(pid: number, agentId: string | undefined): boolean {
-    return this.#pid === pid && (this.#agentId === undefined || this.#agentId === agentId);
+    const { life } = this;
+    return life.pid === pid && (life.agentId === undefined || life.agentId === agentId);
   }
 
   /**
@@ -133,7 +109,7 @@ export class AgentLifecycle {
   found(pid: number, agentId: string | undefined, now: number, oomKills?: number): boolean {
     const isNew = !this.isOf(pid, agentId);
     if (isNew) this.#begin(pid, now, oomKills);
-    this.#agentId = agentId;
+    this.#life = { ...this.#life, agentId };
     this.#state = { type: "running" };
     return isNew;
   }
@@ -142,10 +118,11 @@ export class AgentLifecycle {
    * Records the agent's end. tmux names the process that has ended; it may be one that was never seen alive, whose life
    * was over at once. Returns the exit, with the kernel's information: `oomKills` as in `found`.
    */
-  ended(seen: AgentExit, now: number, { pid = this.#pid, oomKills }: EndFacts = {}): AgentExit {
-    const isShort = isOutOfMemoryPossible(seen) && this.#oomKills !== undefined && (oomKills ?? 0) > this.#oomKills;
+  ended(seen: AgentExit, now: number, { pid = this.pid, oomKills }: EndFacts = {}): AgentExit {
+    const { oomKills: before } = this.#life;
+    const isShort = isOutOfMemoryPossible(seen) && before !== undefined && (oomKills ?? 0) > before;
     const exit: AgentExit = isShort ? { ...seen, outOfMemory: true } : seen;
-    if (pid !== this.#pid) this.#begin(pid, now, oomKills);
+    if (pid !== this.pid) this.#begin(pid, now, oomKills);
     this.#state = { type: "ended", exit };
     this.#isIdOld = true;
     return exit;
@@ -156,10 +133,8 @@ export class AgentLifecycle {
   }
 
   #begin(pid: number, now: number, oomKills: number | undefined): void {
-    if (this.#pid !== 0) this.#restarts++;
-    if (this.#isIdOld) this.#agentSessionId = undefined;
-    this.#pid = pid;
-    this.#startedAt = now;
-    this.#oomKills = oomKills;
+    const { pid: last, restarts, agentId, agentSessionId } = this.#life;
+    const known = this.#isIdOld ? {} : { agentSessionId };
+    this.#life = { pid, startedAt: now, restarts: last === 0 ? restarts : restarts + 1, agentId, oomKills, ...known };
   }
 }

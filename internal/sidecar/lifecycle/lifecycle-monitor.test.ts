@@ -5,7 +5,7 @@ import { DomainError } from "../../base/errors.ts";
 import { SignalBus } from "../../base/signal-bus.ts";
 import type { RestartMode } from "../../process/restart-policy.ts";
 import type { Notification } from "../../tmux/control/control-stream.ts";
-import { AgentLifecycle, type LifeBefore } from "./agent-lifecycle.ts";
+import { AgentLifecycle, type LifeRecord } from "./agent-lifecycle.ts";
 import { LifecycleMonitor, type SessionClient } from "./lifecycle-monitor.ts";
 
 /** A tmux server with one session of one pane, as far as the monitor asks it. */
@@ -94,7 +94,7 @@ interface Run {
 
 /** A monitor that runs until the test has ended. */
 async function watch(
-  options: { restart?: RestartMode; before?: LifeBefore; sessionIs?: "there" | "gone"; oomKills?: () => number } = {},
+  options: { restart?: RestartMode; before?: LifeRecord; sessionIs?: "there" | "gone"; oomKills?: () => number } = {},
 ) {
   const lifecycle = new AgentLifecycle(clock.now(), options.before);
   const stop = new AbortController();
@@ -172,13 +172,13 @@ describe("the monitor of the agent's lifecycle", () => {
   it("finds the pane, reports that its agent is alive, and pipes its output", async () => {
     const { lifecycle } = await watch();
     expect(told).toEqual(["agent 100", "alive 100, fresh", "arm"]);
-    expect([lifecycle.alive, lifecycle.pid, lifecycle.restarts, lifecycle.pane?.id]).toEqual([true, 100, 0, "%0"]);
+    expect([lifecycle.alive, lifecycle.pid, lifecycle.life.restarts, lifecycle.pane?.id]).toEqual([true, 100, 0, "%0"]);
   });
 
   it("continues with the run that is in the journal", async () => {
     const { lifecycle } = await watch({ before: { pid: 100, startedAt: 5, restarts: 2 } });
     expect(told).toEqual(["agent 100", "alive 100", "arm"]);
-    expect([lifecycle.startedAt, lifecycle.restarts]).toEqual([5, 2]);
+    expect([lifecycle.life.startedAt, lifecycle.life.restarts]).toEqual([5, 2]);
   });
 
   it("restarts an ended agent with growing delays, and finally reports a crash loop", async () => {
@@ -194,7 +194,7 @@ describe("the monitor of the agent's lifecycle", () => {
       await clock.advance(2);
       expect(told.slice(1)).toEqual(["renewed", `agent ${lifecycle.pid}`, `alive ${lifecycle.pid}, fresh`]);
     }
-    expect([lifecycle.alive, lifecycle.pid, lifecycle.restarts]).toEqual([true, 105, 5]);
+    expect([lifecycle.alive, lifecycle.pid, lifecycle.life.restarts]).toEqual([true, 105, 5]);
   });
 
   it("counts each agent that ended before it was seen alive, and does not count the waits as its lifetime", async () => {
@@ -205,7 +205,7 @@ describe("the monitor of the agent's lifecycle", () => {
     const dead = told.filter((word) => word.startsWith("dead"));
     expect(dead.slice(4)).toEqual(dead.slice(4).map(() => 'dead {"code":7}, restart due, crash loop'));
     expect(dead.length).toBeGreaterThan(7);
-    expect(lifecycle.restarts).toBe(dead.length - 1);
+    expect(lifecycle.life.restarts).toBe(dead.length - 1);
   });
 
   it("reports the signal that ended the agent, and does not restart it if the policy says so", async () => {
@@ -245,7 +245,7 @@ describe("the monitor of the agent's lifecycle", () => {
     session.started(300, true);
     await clock.advance(1);
     expect(told).toEqual(['dead {"signal":1}, restart due', "agent 300", "alive 300, fresh", "renewed"]);
-    expect([lifecycle.alive, lifecycle.restarts]).toEqual([true, 1]);
+    expect([lifecycle.alive, lifecycle.life.restarts]).toEqual([true, 1]);
   });
 
   it("pipes the output again after the pipe was lost or diverted", async () => {
@@ -279,7 +279,7 @@ describe("the monitor of the agent's lifecycle", () => {
     session.comeBack(400);
     await clock.advance(100);
     expect(told.slice(2)).toEqual(["agent 400", "alive 400, fresh", "arm"]);
-    expect([lifecycle.alive, lifecycle.restarts]).toEqual([true, 1]);
+    expect([lifecycle.alive, lifecycle.life.restarts]).toEqual([true, 1]);
   });
 
   it("waits for a session that it cannot see while its agent still runs", async () => {

@@ -260,7 +260,7 @@ export class LifecycleMonitor implements Task {
   async #noticeLife(facts: PaneFacts): Promise<void> {
     if (facts.dead) return;
     const lifecycle = this.#lifecycle;
-    const agentId = this.#deps.agentId() ?? lifecycle.agentId;
+    const agentId = this.#deps.agentId() ?? lifecycle.life.agentId;
     const isKnown = lifecycle.isOf(facts.pid, agentId);
     if (isKnown && lifecycle.exit === undefined && lifecycle.pane !== undefined) return;
     if (!isKnown && lifecycle.alive) this.#vanished(); // its end was not observed
@@ -276,7 +276,7 @@ export class LifecycleMonitor implements Task {
     const { clock, help, listener, logger } = this.#deps;
     const oomKills = isOutOfMemoryPossible(seen) ? await help.oomKills() : undefined;
     const exit = this.#lifecycle.ended(seen, clock.now(), { pid, oomKills });
-    const life = { exit, livedMs: clock.now() - this.#lifecycle.startedAt, quickEnds: this.#quickEnds };
+    const life = { exit, livedMs: clock.now() - this.#lifecycle.life.startedAt, quickEnds: this.#quickEnds };
     const { restart, stopAsked } = this.#options;
     const decision = decideRestart(stopAsked.aborted ? "never" : restart, life);
     if (decision.type === "finish") return this.#finish(exit);

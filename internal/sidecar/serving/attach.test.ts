@@ -7,7 +7,7 @@ import { type SidecarAttachInput, SidecarAttachInputSchema } from "../../gen/gas
 import { People } from "../../pane/attach/attach-people.ts";
 import { OutputStream } from "../../pane/screen/output.ts";
 import { type Peer, peerKey } from "../../rpc/port/peer.ts";
-import type { LiveAgent } from "../agent/live-agent.ts";
+import type { AttachServiceDeps } from "./attach.ts";
 import { attachCall } from "./attach.ts";
 
 const READER: Peer = certificate("spiffe://town/client/reader");
@@ -53,15 +53,12 @@ async function call(
     },
   };
   const mailbox = { exclusively: (work: (signal: AbortSignal) => Promise<unknown>) => work(stop.signal) };
-  const status = () => ({ exitCode: undefined });
   const agent = {
-    people,
-    output,
-    mailbox,
+    lifecycle: { exitCode: undefined },
+    messages: { mailbox },
     pane: { forCall: () => () => Promise.resolve(pane) },
-    ended: undefined,
-    status,
-  } as unknown as LiveAgent;
+    terminal: { people, output, ended: undefined },
+  } as unknown as AttachServiceDeps["agent"];
   const requests = async function* (): AsyncGenerator<SidecarAttachInput> {
     for (const input of inputs) yield create(SidecarAttachInputSchema, { input });
     await new Promise(() => {});

@@ -7,12 +7,12 @@ import { DomainError } from "../../base/errors.ts";
 import type { AttachHello, SidecarAttachInput, SidecarAttachOutputSchema } from "../../gen/gastown/v1/sidecar_pb.ts";
 import { attach } from "../../pane/attach/attach.ts";
 import { attachInputs, attachOutput } from "../../wire/attach.ts";
-import type { LiveAgent } from "../agent/live-agent.ts";
+import type { SidecarAgent } from "../agent/sidecar-agent.ts";
 import { callerRole } from "./access.ts";
 
 export interface AttachServiceDeps {
   readonly clock: Clock;
-  readonly agent: LiveAgent;
+  readonly agent: Pick<SidecarAgent, "lifecycle" | "messages" | "pane" | "terminal">;
   readonly roleRules: readonly RoleRule[];
   /** Called with the decision about a caller that wants to type. */
   readonly decided: (context: HandlerContext, refusal: DomainError | undefined) => void;
@@ -38,12 +38,13 @@ export async function* attachCall(
     decided(context, refusal);
     if (refusal) throw refusal;
   }
-  const { people, output, mailbox } = agent;
+  const { lifecycle, messages, pane, terminal } = agent;
+  const { people, output } = terminal;
   const deps = {
-    ...{ clock, people, output, mailbox },
-    paneForCall: agent.pane.forCall,
-    ended: () => agent.ended,
-    exitCode: () => agent.status().exitCode ?? 0,
+    ...{ clock, people, output, mailbox: messages.mailbox },
+    paneForCall: pane.forCall,
+    ended: () => terminal.ended,
+    exitCode: () => lifecycle.exitCode ?? 0,
   };
   const hello = { cols, rows, readOnly, name: nameOf(name, context) };
   for await (const message of attach(deps, hello, attachInputs(iterator), context.signal)) yield attachOutput(message);

@@ -9,7 +9,7 @@ import { eventMessage } from "../../wire/event.ts";
 
 export interface EventServiceDeps {
   readonly clock: Clock;
-  readonly agent: { readonly events: SessionEvents };
+  readonly events: SessionEvents;
   readonly identity: SidecarIdentity;
   readonly provider: string;
 }
@@ -18,8 +18,7 @@ export interface EventServiceDeps {
  * StreamEvents and AckEvents. A stream's headers report that it has begun: from then on no event is missed, however
  * long the first one takes. It takes an event from the log when the transport has taken the one before.
  */
-export function eventMethods({ clock, agent, identity, provider }: EventServiceDeps) {
-  const { events } = agent;
+export function eventMethods({ clock, events, identity, provider }: EventServiceDeps) {
   const { sessionId, project } = identity;
   const session = { sessionId, projectId: project, provider };
   return {

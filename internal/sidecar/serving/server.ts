@@ -19,8 +19,9 @@ import { respondRequestOf, respondResponse } from "../../wire/dialog.ts";
 import { nudgeRequestOf, nudgeResponse } from "../../wire/nudge.ts";
 import { statusResponse } from "../../wire/status.ts";
 import { outputUpdate, peekResponse, watchRequestOf } from "../../wire/watch.ts";
-import type { LiveAgent } from "../agent/live-agent.ts";
 import type { Operator } from "../agent/operator.ts";
+import { paneStatus } from "../agent/pane-status.ts";
+import type { SidecarAgent } from "../agent/sidecar-agent.ts";
 import { SESSION } from "../halves/options.ts";
 import { abortAfterFinalUpdate } from "./abort-after-final-update.ts";
 import { callerRole } from "./access.ts";
@@ -29,7 +30,7 @@ import { eventMethods } from "./event-service.ts";
 
 export interface SidecarServiceDeps {
   readonly clock: Clock;
-  readonly agent: LiveAgent;
+  readonly agent: SidecarAgent;
   readonly operator: Operator;
   readonly identity: SidecarIdentity;
   readonly provider: string;
@@ -82,38 +83,42 @@ export function sidecarRoutes(deps: SidecarServiceDeps): (router: ConnectRouter)
 
 function sidecarService(deps: SidecarServiceDeps) {
   const { clock, agent, operator, identity, provider, roleRules, tlsInUse, decided } = deps;
-  const alive = () => agent.isAlive;
+  const { lifecycle, terminal, stopper } = agent;
+  const { mailbox } = agent.messages;
+  const { people, peeker, output, monitor } = terminal;
   const askerOf = (context: HandlerContext): Asker => ({
     owner: context.values.get(callerKey).identity,
     seesAll: includes(callerRole(context, roleRules), "operate"),
   });
   const hub = new WatchHub(
-    { clock, output: agent.output, peeker: agent.peeker, alive, ended: () => agent.ended },
+    { clock, output, peeker, alive: () => lifecycle.alive, ended: () => terminal.ended },
     (update) => new Frame(SidecarOutputUpdateSchema, outputUpdate(update)),
   );
   return {
     async peek(request: { lines: number; all: boolean; ansi: boolean; joinWrapped: boolean }, context: HandlerContext) {
-      const result = await agent.peeker.peekForCall(request, context.signal);
+      const result = await peeker.peekForCall(request, context.signal);
       answering(context, result.output.length);
       return peekResponse(result);
     },
     status() {
-      const { inputAt } = agent.people;
+      const { inputAt } = people;
+      const numbers = { queueDepth: mailbox.depth, attached: people.count, versions: agent.versions() };
+      const status = paneStatus({ lifecycle, output, report: monitor.report, ...numbers }, clock.now());
       return {
-        ...statusResponse(agent.status(), identity, provider),
+        ...statusResponse(status, identity, provider),
         ...tlsInUse(),
         ...(inputAt && { personInputAt: timestampFromMs(inputAt.wallMs) }),
       };
     },
     async nudge(request: Parameters<typeof nudgeRequestOf>[0], context: HandlerContext) {
       const wanted = nudgeRequestOf(request, whoIs(request.sender, context));
-      return nudgeResponse(await agent.mailbox.send(wanted, context.signal));
+      return nudgeResponse(await mailbox.send(wanted, context.signal));
     },
     getNudge({ requestId }: { requestId: string }, context: HandlerContext) {
-      return nudgeResponse(agent.mailbox.get(requestId, askerOf(context)));
+      return nudgeResponse(mailbox.get(requestId, askerOf(context)));
     },
     cancelNudge({ requestId }: { requestId: string }, context: HandlerContext) {
-      return nudgeResponse(agent.mailbox.cancel(requestId, askerOf(context)));
+      return nudgeResponse(mailbox.cancel(requestId, askerOf(context)));
     },
     async sendKeys(request: { keys: string[]; text: string; requestId: string }, context: HandlerContext) {
       await operator.sendKeys(request, context.signal, context.values.get(callerKey).identity);
@@ -123,15 +128,15 @@ function sidecarService(deps: SidecarServiceDeps) {
       const { identity } = context.values.get(callerKey);
       return respondResponse(await operator.respond(respondRequestOf(request), context.signal, identity));
     },
-    ...eventMethods({ clock, agent, identity, provider }),
+    ...eventMethods({ clock, events: agent.events, identity, provider }),
     async stopAgent({ graceMs, force }: { graceMs: bigint; force: boolean }, context: HandlerContext) {
-      return await agent.stopper.stop({ graceMs: Number(graceMs), force }, context.signal);
+      return await stopper.stop({ graceMs: Number(graceMs), force }, context.signal);
     },
     attach(requests: AsyncIterable<SidecarAttachInput>, context: HandlerContext) {
       return attachCall({ clock, agent, roleRules, decided, nameOf: senderOf }, requests, context);
     },
     async *watchOutput(request: Parameters<typeof watchRequestOf>[0], context: HandlerContext) {
-      const signal = abortAfterFinalUpdate(clock, context.signal, () => agent.ended);
+      const signal = abortAfterFinalUpdate(clock, context.signal, () => terminal.ended);
       const { first, rest } = await hub.watch(watchRequestOf(request), signal);
       answering(context, first.output.length + first.data.length);
       yield outputUpdate(first);
@@ -160,7 +165,7 @@ function terminalService({ agent, typeText, roleRules, decided }: SidecarService
       }
       const defaults = { requestId: "", mode: "wait-idle", timeoutMs: 0, priority: "normal", ttlMs: 0 } as const;
       const wanted = { ...defaults, message: request.input, ...whoIs("", context) };
-      const receipt = await agent.mailbox.send(wanted, context.signal);
+      const receipt = await agent.messages.mailbox.send(wanted, context.signal);
       return { delivered: receipt.outcome === "submitted", error: receipt.error };
     },
   };

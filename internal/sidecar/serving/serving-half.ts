@@ -17,13 +17,12 @@ import { SocketOwners } from "../../rpc/port/socket-owners.ts";
 import type { Routes } from "../../rpc/server/adapter.ts";
 import type { Gate } from "../../rpc/server/guard.ts";
 import type { HostCheck } from "../../rpc/server/host-check.ts";
-import { AgentRun, type RunObserver } from "../agent/agent-run.ts";
+import { AgentTasks, type AgentTasksOptions, type LifecycleObserver } from "../agent/agent-tasks.ts";
 import { Boundary } from "../agent/boundary.ts";
-import type { LiveAgent } from "../agent/live-agent.ts";
 import { Operator } from "../agent/operator.ts";
+import type { SidecarAgent } from "../agent/sidecar-agent.ts";
 import { typeText } from "../agent/type-text.ts";
 import { HalvesLinkClient } from "../halves/halves-link-client.ts";
-import type { SidecarOptions } from "../halves/options.ts";
 import { openStateFolder, type StateFolder } from "../halves/state-folder.ts";
 import { ofAgent, openJournal } from "../journal/journal-records.ts";
 import { localUsersGate } from "./local-users.ts";
@@ -41,10 +40,7 @@ export interface ServeDeps {
   readonly onListening: (address: ListenAddress) => Promise<void>;
 }
 
-export interface ServeOptions {
-  readonly sidecar: SidecarOptions;
-  /** The other half runs in a container of its own, because the agent is not trusted. */
-  readonly isApart: boolean;
+export interface ServeOptions extends AgentTasksOptions {
   /** A unix socket is served in plaintext, and its peers name the persons they speak for. */
   readonly listen: ListenAddress;
   readonly healthListen: ListenAddress;
@@ -64,8 +60,6 @@ export interface ServeOptions {
    * addresses that others guard.
    */
   readonly localUsers?: readonly number[];
-  /** Versions of the programs of this half, by name. */
-  readonly versions: Readonly<Record<string, string>>;
 }
 
 /** The parts that exist before anything is known of the agent. */
@@ -126,23 +120,23 @@ export class ServingHalf implements Task {
     const restored = ofAgent(held, hello?.agentId, clock.now());
     if (replaced) logger.error("the journal was replaced by a file that is not ours: earlier receipts are lost");
     if (damaged > 0) logger.error({ records: damaged }, "the journal is damaged: these records are lost");
-    const run = AgentRun.open(
+    const tasks = AgentTasks.open(
       { clock, logger, state, control, boundary, journal, restored, nudges: counters },
-      { sidecar, isApart: this.#options.isApart, versions: this.#options.versions },
+      this.#options,
     );
-    const { agent } = run;
+    const { agent } = tasks;
     counters.observe(agent, { ...sidecar.identity, provider: sidecar.agent });
     Promise.all([this.#listening.promise, this.frame.listening]).then(
       () => control.serving(),
       () => {}, // a server that cannot listen ends this half, and says why
     );
     await runTasks(signal, [
-      run.task(this.#observer(agent, control, signal)),
+      tasks.task(this.#observer(agent, control, signal)),
       { run: (stop) => this.#endStreams(agent, stop) },
-      this.#rpcServer(run),
+      this.#rpcServer(agent),
       this.frame,
     ]);
-    agent.rewriteJournal();
+    agent.journal.rewrite();
     journal.close();
   }
 
@@ -150,11 +144,11 @@ export class ServingHalf implements Task {
    * Calls wait for the first look at the agent; the health service reports whether it is running and its output is
    * piped.
    */
-  #observer(agent: LiveAgent, control: HalvesLinkClient, signal: AbortSignal): RunObserver {
+  #observer(agent: SidecarAgent, control: HalvesLinkClient, signal: AbortSignal): LifecycleObserver {
     const { health } = this.frame;
     const setReady = (able: boolean) => {
       void this.#listening.promise.then(() => {
-        for (const service of ["", SidecarService.typeName]) health.set(service, able && agent.isAlive);
+        for (const service of ["", SidecarService.typeName]) health.set(service, able && agent.lifecycle.alive);
       });
     };
     return {
@@ -164,7 +158,7 @@ export class ServingHalf implements Task {
     };
   }
 
-  #rpcServer(run: AgentRun): Task {
+  #rpcServer(agent: SidecarAgent): Task {
     const { clock, logger, audit } = this.#deps;
     const { health, metrics } = this.frame;
     const { sidecar, listen, tlsDir, tokens, trust, hostCheck } = this.#options;
@@ -179,7 +173,7 @@ export class ServingHalf implements Task {
         rules: (tls) => {
           const roleRules =
             tls === undefined ? [] : (this.#options.roleRules ?? controllerRule(identitiesOf(tls.leaf)));
-          const routes = this.#service(run, { roleRules, tlsInUse: () => tlsInUse(server.tls) });
+          const routes = this.#service(agent, { roleRules, tlsInUse: () => tlsInUse(server.tls) });
           const { gates, ...rules } = tls === undefined ? plainRules(listen) : tlsRules(tls, roleRules, project);
           const local = tls === undefined && listen.path === undefined ? this.#localUsersGate() : [];
           return { ...rules, routes, gates: [...gates, ...local, this.#startupGate.gate] };
@@ -203,44 +197,36 @@ export class ServingHalf implements Task {
     return [localUsersGate({ owners: new SocketOwners(clock), logger, uid: process.getuid?.() ?? 0, allowed })];
   }
 
-  #service({ agent, profile }: AgentRun, trust: Pick<SidecarServiceDeps, "roleRules" | "tlsInUse">): Routes {
+  #service(agent: SidecarAgent, trust: Pick<SidecarServiceDeps, "roleRules" | "tlsInUse">): Routes {
     const { clock } = this.#deps;
     const { sidecar } = this.#options;
-    const { mailbox, output: source } = agent;
-    const alive = () => agent.status().alive;
+    const { messages, profile, lifecycle } = agent;
+    const { output: source, monitor } = agent.terminal;
     const paneForCall = agent.pane.forCall;
     return sidecarRoutes({
       clock,
       agent,
       operator: new Operator({
-        clock,
-        mailbox,
-        source,
-        profile,
-        paneForCall,
-        alive,
-        answered: () => agent.monitor.signs.answered(),
+        ...{ clock, mailbox: messages.mailbox, source, profile, paneForCall },
+        alive: () => lifecycle.alive,
+        answered: () => monitor.signs.answered(),
       }),
       identity: sidecar.identity,
       provider: sidecar.agent,
       decided: (context, refusal) => this.#deps.audit?.policy(context, {}, refusal),
       ...trust,
-      typeText: (text) =>
-        typeText(
-          { mailbox, paneForCall, clean: (each) => agent.clean(each), situation: (signal) => agent.situation(signal) },
-          text,
-        ),
+      typeText: (text) => typeText({ messages, paneForCall }, text),
     });
   }
 
-  async #endStreams(agent: LiveAgent, signal: AbortSignal): Promise<void> {
+  async #endStreams({ terminal, events }: SidecarAgent, signal: AbortSignal): Promise<void> {
     await aborted(signal);
-    agent.end("the sidecar is shutting down");
-    agent.events.end("the sidecar is shutting down");
+    terminal.end("the sidecar is shutting down");
+    events.end("the sidecar is shutting down");
   }
 
   /** Continues to serve for the linger time, then asks the supervising half to end. */
-  async #finish(control: HalvesLinkClient, agent: LiveAgent, exitCode: number, signal: AbortSignal): Promise<void> {
+  async #finish(control: HalvesLinkClient, agent: SidecarAgent, exitCode: number, signal: AbortSignal): Promise<void> {
     await raceSignal(agent.recorder.over, signal).catch(() => {});
     await this.#deps.clock.sleep(this.#options.sidecar.lingerMs, signal).catch(() => {});
     if (!signal.aborted) control.finish(exitCode);

@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { SidecarIdentity } from "../../session/sidecar-identity.ts";
 import type { NudgeReceipt } from "../../session/types.ts";
 import { VIOLATIONS, type Violation } from "../agent/boundary.ts";
-import type { LiveAgent } from "../agent/live-agent.ts";
+import type { SidecarAgent } from "../agent/sidecar-agent.ts";
 
 const LATENCY_BUCKETS_SECONDS = [0.025, 0.05, 0.1, 0.15, 0.25, 0.5, 1, 2, 5];
 
@@ -64,15 +64,16 @@ export class SidecarMetrics {
   }
 
   /** Registers the values that are read at each scrape. `who`: the labels of `gastown_sidecar_info`. */
-  observe(agent: LiveAgent, who: SidecarLabels): void {
-    this.#observeInfo(agent, who);
+  observe(agent: SidecarAgent, who: SidecarLabels): void {
+    const { lifecycle, messages, terminal, events, versions } = agent;
+    this.#observeInfo(versions, who);
     const gauges: Readonly<Record<string, readonly [help: string, value: () => number]>> = {
-      gastown_agent_alive: ["1 while the agent's process is running.", () => Number(agent.status().alive)],
-      gastown_agent_restarts: ["How often the agent was restarted.", () => agent.status().restarts],
-      gastown_nudge_queue_depth: ["Waiting messages.", () => agent.mailbox.depth],
-      gastown_output_bytes: ["Offset of the next byte of the agent's output.", () => Number(agent.output.ring.end)],
-      gastown_event_seq: ["Number of the last event.", () => Number(agent.events.head)],
-      gastown_event_log_bytes: ["Approximate memory used by the held events.", () => agent.events.bytes],
+      gastown_agent_alive: ["1 while the agent's process is running.", () => Number(lifecycle.alive)],
+      gastown_agent_restarts: ["How often the agent was restarted.", () => lifecycle.life.restarts],
+      gastown_nudge_queue_depth: ["Waiting messages.", () => messages.mailbox.depth],
+      gastown_output_bytes: ["Offset of the next byte of the agent's output.", () => Number(terminal.output.ring.end)],
+      gastown_event_seq: ["Number of the last event.", () => Number(events.head)],
+      gastown_event_log_bytes: ["Approximate memory used by the held events.", () => events.bytes],
     };
     for (const [name, [help, value]] of Object.entries(gauges)) {
       const registers = [this.#registry];
@@ -93,12 +94,12 @@ export class SidecarMetrics {
       registers,
       collect() {
         this.reset();
-        this.set({ state: agent.status().state }, 1);
+        this.set({ state: terminal.monitor.report.state }, 1);
       },
     });
   }
 
-  #observeInfo(agent: LiveAgent, { sessionId, project, address, provider }: SidecarLabels): void {
+  #observeInfo(versions: SidecarAgent["versions"], { sessionId, project, address, provider }: SidecarLabels): void {
     const registers = [this.#registry];
     new Gauge({
       name: "gastown_sidecar_info",
@@ -106,10 +107,10 @@ export class SidecarMetrics {
       labelNames: ["session", "project", "address", "provider", "version", "tmux_version", "agent_version"],
       registers,
       collect() {
-        const { "gt-sidecar": version = "", tmux = "", agent: program = "" } = agent.status().versions;
-        const versions = { version, tmux_version: tmux, agent_version: program };
+        const { "gt-sidecar": version = "", tmux = "", agent: program = "" } = versions();
+        const labels = { version, tmux_version: tmux, agent_version: program };
         this.reset();
-        this.set({ session: sessionId, project, address, provider, ...versions }, 1);
+        this.set({ session: sessionId, project, address, provider, ...labels }, 1);
       },
     });
   }

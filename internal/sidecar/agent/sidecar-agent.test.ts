@@ -9,9 +9,9 @@ import { profileNamed } from "../../agents/programs/registry.ts";
 import type { StopRequest } from "../../session/stop.ts";
 import type { NudgeReceipt, NudgeRequest } from "../../session/types.ts";
 import { openJournal } from "../journal/journal-records.ts";
-import { AgentLifecycle } from "../lifecycle/agent-lifecycle.ts";
-import { PaneAccess } from "../lifecycle/pane-access.ts";
-import { LiveAgent } from "./live-agent.ts";
+import { AgentReports } from "./agent-reports.ts";
+import { paneStatus } from "./pane-status.ts";
+import { openSidecarAgent } from "./sidecar-agent.ts";
 
 const OPTIONS = {
   ...{ cols: 40, rows: 6, rawBytes: 1_000_000, stallAfterMs: 600_000 },
@@ -34,11 +34,10 @@ afterEach(() => rmSync(dir, { recursive: true }));
 /** A serving half's view of the agent, over the journal that is in the folder by now. */
 function serve() {
   const { journal, restored } = openJournal(join(dir, "journal"));
-  const lifecycle = new AgentLifecycle(clock.now(), restored.agent);
-  const agent = LiveAgent.open(
+  const agent = openSidecarAgent(
     {
       ...{ clock, time: machineTime(clock), logger: silentLogger, profile: profileNamed("demo"), journal },
-      ...{ lifecycle, pane: new PaneAccess({ clock, lifecycle, isAttached: () => true }) },
+      isAttached: () => true,
       nudges: { held: () => {}, ended: (receipt) => void receipts.push(receipt) },
       onStop: (request) => void stops.push(request),
       versions: () => ({ tmux: "3.3a" }),
@@ -46,11 +45,20 @@ function serve() {
     OPTIONS,
     restored,
   );
-  return { agent, lifecycle, journal, restored };
+  return { agent, reports: new AgentReports(agent), lifecycle: agent.lifecycle, journal, restored };
 }
 
-function born({ agent, lifecycle }: ReturnType<typeof serve>, pid: number): void {
-  agent.alive({ pid, fresh: lifecycle.found(pid, "a", clock.now()) });
+type Half = ReturnType<typeof serve>;
+
+function born({ reports, lifecycle }: Half, pid: number): void {
+  reports.alive({ pid, fresh: lifecycle.found(pid, "a", clock.now()) });
+}
+
+function statusOf({ agent }: Pick<Half, "agent">) {
+  const { lifecycle, terminal, messages, versions } = agent;
+  const { output, monitor, people } = terminal;
+  const numbers = { queueDepth: messages.mailbox.depth, attached: people.count, versions: versions() };
+  return paneStatus({ lifecycle, output, report: monitor.report, ...numbers }, clock.now());
 }
 
 const nudge = (requestId: string, message = "hello"): NudgeRequest => ({
@@ -62,34 +70,34 @@ const never = new AbortController().signal;
 describe("the offsets of the output", () => {
   it("continue in the next process, after all that this one may have used", () => {
     const first = serve();
-    first.agent.take(Buffer.from("seen by a watcher"));
+    first.agent.terminal.take(Buffer.from("seen by a watcher"));
     const next = serve();
-    expect(next.agent.output.epoch).toBe(first.agent.output.epoch);
-    expect(next.agent.output.ring.end).toBe(RESERVE_BYTES);
+    expect(next.agent.terminal.output.epoch).toBe(first.agent.terminal.output.epoch);
+    expect(next.agent.terminal.output.ring.end).toBe(RESERVE_BYTES);
   });
 
   it("are reserved further before they are used up", () => {
     const { agent } = serve();
     const chunk = Buffer.alloc(8 * 1024 * 1024);
-    for (let i = 0; i < 5; i++) agent.take(chunk);
+    for (let i = 0; i < 5; i++) agent.terminal.take(chunk);
     const { reservedTo = "0" } = openJournal(join(dir, "journal")).restored.stream ?? {};
-    expect(BigInt(reservedTo) - agent.output.ring.end).toBeGreaterThanOrEqual(RESERVE_BYTES / 2n);
+    expect(BigInt(reservedTo) - agent.terminal.output.ring.end).toBeGreaterThanOrEqual(RESERVE_BYTES / 2n);
   });
 });
 
 describe("a run of the agent", () => {
   it("is reported by the status, from its start to its end", async () => {
     const half = serve();
-    expect(half.agent.status()).toMatchObject({ alive: false, state: "starting", agentPid: 0, uptimeSeconds: 0 });
+    expect(statusOf(half)).toMatchObject({ alive: false, state: "starting", agentPid: 0, uptimeSeconds: 0 });
     born(half, 7);
     await clock.advance(90_500);
-    expect(half.agent.status()).toMatchObject({ alive: true, agentPid: 7, uptimeSeconds: 90, restarts: 0 });
+    expect(statusOf(half)).toMatchObject({ alive: true, agentPid: 7, uptimeSeconds: 90, restarts: 0 });
     half.lifecycle.ended({ code: 3 }, clock.now());
-    half.agent.dead({ exit: { code: 3 }, restartDue: true, crashLoop: false });
-    expect(half.agent.status()).toMatchObject({ alive: false, agentPid: 0, exitCode: 3, uptimeSeconds: 0 });
-    expect(half.agent.ended).toBeUndefined();
+    half.reports.dead({ exit: { code: 3 }, restartDue: true, crashLoop: false });
+    expect(statusOf(half)).toMatchObject({ alive: false, agentPid: 0, exitCode: 3, uptimeSeconds: 0 });
+    expect(half.agent.terminal.ended).toBeUndefined();
     born(half, 8);
-    expect(half.agent.status()).toMatchObject({ alive: true, agentPid: 8, restarts: 1 });
+    expect(statusOf(half)).toMatchObject({ alive: true, agentPid: 8, restarts: 1 });
   });
 
   it("continues in the next process with its time and its restarts", async () => {
@@ -100,34 +108,34 @@ describe("a run of the agent", () => {
     await clock.advance(10_000);
     const next = serve();
     born(next, 8);
-    expect(next.agent.status()).toMatchObject({ agentPid: 8, restarts: 1, uptimeSeconds: 10 });
+    expect(statusOf(next)).toMatchObject({ agentPid: 8, restarts: 1, uptimeSeconds: 10 });
   });
 
   it("ends finally once, and watchers get the reason", () => {
     const half = serve();
     born(half, 7);
-    half.agent.dead({ exit: { code: 0 }, restartDue: false, crashLoop: false });
-    expect(half.agent.ended).toBe("the agent has ended");
+    half.reports.dead({ exit: { code: 0 }, restartDue: false, crashLoop: false });
+    expect(half.agent.terminal.ended).toBe("the agent has ended");
     born(half, 8); // by a person
-    expect(half.agent.ended).toBeUndefined();
+    expect(half.agent.terminal.ended).toBeUndefined();
   });
 
   it("changes its size only if tmux says so", async () => {
     const { agent } = serve();
-    agent.sized({ cols: 50, rows: 9 });
-    await agent.output.drawn();
-    expect(agent.status()).toMatchObject({ cols: 50, rows: 9 });
+    agent.terminal.sized({ cols: 50, rows: 9 });
+    await agent.terminal.output.drawn();
+    expect(statusOf({ agent })).toMatchObject({ cols: 50, rows: 9 });
   });
 });
 
 describe("the agent's own id of its conversation", () => {
-  const idOf = ({ agent }: ReturnType<typeof serve>) => agent.status().agentSessionId;
+  const idOf = (half: Half) => statusOf(half).agentSessionId;
 
   it("is known from its report on, also to the next process, until a new run reports another", () => {
     const half = serve();
     born(half, 7);
     expect(idOf(half)).toBeUndefined();
-    half.agent.heard({ type: "session-start", agentSessionId: "c-1" });
+    half.reports.heard({ type: "session-start", agentSessionId: "c-1" });
     const next = serve();
     born(next, 7);
     expect(idOf(next)).toBe("c-1");
@@ -135,13 +143,13 @@ describe("the agent's own id of its conversation", () => {
     expect(idOf(next)).toBe("c-1");
     born(next, 8);
     expect(idOf(next)).toBeUndefined();
-    next.agent.heard({ type: "session", agentSessionId: "c-2" });
+    next.reports.heard({ type: "session", agentSessionId: "c-2" });
     expect(idOf(serve())).toBe("c-2");
   });
 
   it("may arrive before its process is found", () => {
     const half = serve();
-    half.agent.heard({ type: "session", agentSessionId: "c-1" });
+    half.reports.heard({ type: "session", agentSessionId: "c-1" });
     born(half, 7);
     expect(idOf(half)).toBe("c-1");
   });
@@ -149,39 +157,42 @@ describe("the agent's own id of its conversation", () => {
 
 describe("a nudge", () => {
   it("is in the journal before it is accepted, and waits in the next process", async () => {
-    await expect(serve().agent.mailbox.send(nudge("n1"), never)).resolves.toMatchObject({ outcome: "queued" });
+    await expect(serve().agent.messages.mailbox.send(nudge("n1"), never)).resolves.toMatchObject({ outcome: "queued" });
     const { agent } = serve();
-    expect(agent.mailbox.get("n1")).toMatchObject({ outcome: "queued", queuePosition: 1 });
-    expect(agent.status().queueDepth).toBe(1);
+    expect(agent.messages.mailbox.get("n1")).toMatchObject({ outcome: "queued", queuePosition: 1 });
+    expect(statusOf({ agent }).queueDepth).toBe(1);
   });
 
   it("is refused while the journal cannot be written", async () => {
     const { agent, journal } = serve();
     journal.close();
-    await expect(agent.mailbox.send(nudge("n1"), never)).rejects.toMatchObject({ kind: "exhausted" });
-    expect(agent.status().queueDepth).toBe(0);
+    await expect(agent.messages.mailbox.send(nudge("n1"), never)).rejects.toMatchObject({ kind: "exhausted" });
+    expect(statusOf({ agent }).queueDepth).toBe(0);
   });
 
   it("ends as AGENT_DEAD after the agent's final end, in the journal too", async () => {
     const half = serve();
     const stop = new AbortController();
-    const running = Promise.all([half.agent.mailbox.run(stop.signal), half.agent.monitor.run(stop.signal)]);
+    const running = Promise.all([
+      half.agent.messages.mailbox.run(stop.signal),
+      half.agent.terminal.monitor.run(stop.signal),
+    ]);
     born(half, 7);
-    const sent = half.agent.mailbox.send({ ...nudge("n1"), mode: "wait-idle" }, never);
+    const sent = half.agent.messages.mailbox.send({ ...nudge("n1"), mode: "wait-idle" }, never);
     half.lifecycle.finished({ code: 0 });
-    half.agent.dead({ exit: { code: 0 }, restartDue: false, crashLoop: false });
+    half.reports.dead({ exit: { code: 0 }, restartDue: false, crashLoop: false });
     expect(await clock.until(sent)).toMatchObject({ outcome: "agent-dead" });
     expect(receipts.map(({ requestId, outcome }) => `${requestId} ${outcome}`)).toEqual(["n1 agent-dead"]);
     stop.abort();
     await running;
     expect(clock.sleeping).toBe(0);
-    expect(serve().agent.mailbox.get("n1")).toMatchObject({ outcome: "agent-dead" });
+    expect(serve().agent.messages.mailbox.get("n1")).toMatchObject({ outcome: "agent-dead" });
   });
 
   it("is made harmless by the agent's own profile", () => {
     const { agent } = serve();
-    expect(agent.clean("/help")).toMatchObject({ type: "safe", text: expect.not.stringMatching(/^\//) });
-    expect(agent.clean("plain")).toEqual({ type: "safe", text: "plain" });
+    expect(agent.messages.clean("/help")).toMatchObject({ type: "safe", text: expect.not.stringMatching(/^\//) });
+    expect(agent.messages.clean("plain")).toEqual({ type: "safe", text: "plain" });
   });
 });
 
@@ -201,12 +212,12 @@ describe("an agent that must end without a restart", () => {
 it("rewrites a complete journal after the file was removed", async () => {
   const half = serve();
   born(half, 7);
-  await half.agent.mailbox.send(nudge("n1"), never);
+  await half.agent.messages.mailbox.send(nudge("n1"), never);
   rmSync(join(dir, "journal"));
-  half.agent.rewriteJournal();
+  half.agent.journal.rewrite();
   const { restored } = openJournal(join(dir, "journal"));
   expect(restored.agent).toMatchObject({ pid: 7, restarts: 0 });
-  expect(restored.stream?.epoch).toBe(half.agent.output.epoch);
+  expect(restored.stream?.epoch).toBe(half.agent.terminal.output.epoch);
   expect(restored.nudges.map((record) => record.type)).toEqual(["accepted"]);
 });
 
@@ -214,15 +225,14 @@ it("starts its own epoch if no offset can be reserved", () => {
   const first = serve();
   const { journal, restored } = openJournal(join(dir, "journal"));
   journal.close();
-  const lifecycle = new AgentLifecycle(clock.now(), restored.agent);
-  const agent = LiveAgent.open(
+  const agent = openSidecarAgent(
     {
       ...{ clock, time: machineTime(clock), logger: silentLogger, profile: profileNamed("demo"), journal },
-      ...{ lifecycle, pane: new PaneAccess({ clock, lifecycle, isAttached: () => true }) },
+      isAttached: () => true,
       ...{ nudges: { held: () => {}, ended: () => {} }, onStop: () => {}, versions: () => ({}) },
     },
     OPTIONS,
     restored,
   );
-  expect(agent.output.epoch).not.toBe(first.agent.output.epoch);
+  expect(agent.terminal.output.epoch).not.toBe(first.agent.terminal.output.epoch);
 });
