@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import type { ModelAct } from "../../fakes/model-script.ts";
 import { ModelServer } from "../../fakes/model-server.ts";
 import type { ModelRequest } from "../../fakes/model-wire.ts";
-import type { AgentKind } from "../agents/agents-home.ts";
+import { type AgentKind, writeEmptyModelList } from "../agents/agents-home.ts";
 import { type AgentProgram, agentProgram } from "../agents/agents-install.ts";
 import { type DeskBed, deskBed } from "./desk-bed.ts";
 
@@ -78,6 +78,7 @@ ${blocks}`,
     );
     bed.write(`.desk/${half}/home/.codex/config.toml`, codexConfig(model.url));
     bed.write(`.desk/${half}/home/.config/opencode/opencode.json`, opencodeConfig(model.url));
+    await writeEmptyModelList(bed.path(`.desk/${half}/home`));
   }
   return {
     ...{ bed, back, front, frontRequests, configure },
