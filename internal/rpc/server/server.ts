@@ -67,7 +67,7 @@ export interface RpcServerOptions extends ListenAddress {
   /** With `tls`: names the owner of a certificate without a URI name. Default: such a caller has no identity. */
   readonly identify?: Identify;
   /** Trusts a peer to name, in the header `gastown-sender`, the person on whose behalf it calls. Default: none. */
-  readonly believes?: (peer: Peer) => boolean;
+  readonly believes?: ((peer: Peer) => boolean) | undefined;
   /** The share that a caller's calls at a path count in, given the name of the caller's own. Default: that. */
   readonly shareOf?: (path: string, share: string) => string;
   /** The accepted values of `Host` and `Origin`; default: any. For plaintext listeners. */
