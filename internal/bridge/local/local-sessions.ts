@@ -43,7 +43,7 @@ export interface LocalSessionsDeps {
   /** Those in the configuration. */
   readonly providers: readonly Provider[];
   /** Absent: providers cannot use the mode `terminal` here. */
-  readonly terminals?: TerminalLauncher;
+  readonly terminals?: TerminalLauncher | undefined;
   /** Allows or denies a project to start sessions. Default: all may. @throws DomainError `denied` */
   readonly checkProject?: ((project: string) => void) | undefined;
   readonly metrics?: BridgeMetrics;

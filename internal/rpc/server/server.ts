@@ -83,7 +83,7 @@ export interface RpcServerOptions extends ListenAddress {
   /** Answers other requests. Default: 404. */
   readonly fallback?: (req: ServerRequest, res: ServerResponse12) => void | Promise<void>;
   /** The largest request message, bytes; a larger one fails with `resource_exhausted`. Default 512 KiB. */
-  readonly readMaxBytes?: number;
+  readonly readMaxBytes?: number | undefined;
   /** Wait between NOT_SERVING and the end of listening, so that callers can turn away, ms. Default 0. */
   readonly drainDelayMs?: number;
   /** How long calls may continue after they were asked to stop, ms. Default 5 s. */
