@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { type Client, createClient } from "@connectrpc/connect";
 import { SidecarService } from "../../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { sidecarTransport } from "../../../internal/rpc/client/transport.ts";
+import { pauseAfter } from "../eventually.ts";
 import { programFile } from "../programs.ts";
 import { firstProcessOf, PID_NAMESPACE } from "./pid-namespace.ts";
 
@@ -15,7 +16,7 @@ export interface SidecarSetup {
   /** Default `demo`. */
   readonly agent?: string;
   /** Default `test/polecats/demo`. */
-  readonly address?: string | undefined;
+  readonly address?: string;
   /** Default: the demo agent with a short turn and its log in `dir`. */
   readonly command?: readonly string[];
   readonly flags?: readonly string[];
@@ -25,7 +26,7 @@ export interface SidecarSetup {
   /** Runs before the start. */
   readonly prepare?: () => Promise<void>;
   /** The file to run instead. */
-  readonly program?: string | undefined;
+  readonly program?: string;
   /** Runs it as the first process of its own pid namespace; see `requirePidNamespace`. */
   readonly isFirst?: boolean;
 }
@@ -163,15 +164,15 @@ async function untilState(
   states: readonly number[],
   log: () => string,
 ): Promise<void> {
-  let seen = "";
-  const ask = async () => {
+  const ask = async () => (states.includes((await client.status({})).state) ? true : undefined);
+  try {
+    await until(`state ${states}`, START_MS, ask);
+  } catch (err) {
     const { state, evidence } = await client.status({});
-    if (states.includes(state)) return true;
     const { output } = await client.peek({ lines: 50 });
-    seen = `state ${state}: ${evidence.map((item) => `${item.source} ${item.value}`)}\n${output}\n${log()}`;
-    return undefined;
-  };
-  await until(`state ${states}`, START_MS, ask, () => seen);
+    const why = evidence.map((item) => `${item.source} ${item.value}`);
+    throw new Error(`state ${state}: ${why}\n${output}\n${log()}`, { cause: err });
+  }
 }
 
 function lastLine(log: string, message: string): { readonly listen: string; readonly pid: number } | undefined {
@@ -187,18 +188,19 @@ async function takenMessages(file: string): Promise<readonly string[]> {
     .map((line) => JSON.parse(line).text);
 }
 
-/** Retries every few milliseconds until there is an answer; fails with `what` and `context`. */
+/** Looks again after 10 to 100 ms until there is an answer; fails with `what` and `context`. */
 export async function until<T>(
   what: string,
   ms: number,
   ask: () => T | undefined | Promise<T | undefined>,
   context: () => string = () => "",
 ): Promise<T> {
-  const end = performance.now() + ms;
+  const begun = performance.now();
   for (;;) {
     const answer = await ask();
     if (answer !== undefined) return answer;
-    if (performance.now() > end) throw new Error(`waited ${ms} ms for ${what}\n${context()}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    const waitedMs = performance.now() - begun;
+    if (waitedMs > ms) throw new Error(`waited ${ms} ms for ${what}\n${context()}`);
+    await new Promise((resolve) => setTimeout(resolve, pauseAfter(waitedMs)));
   }
 }
