@@ -34,10 +34,10 @@ export type AllResults = ReadonlyMap<string, Results>;
 interface Limits {
   readonly baseline?: number;
   /** Limits of the value, inclusive. */
-  readonly atMost?: number | undefined;
+  readonly atMost?: number;
   readonly atLeast?: number;
   /** Limits of value / baseline, inclusive. */
-  readonly ratioAtMost?: number | undefined;
+  readonly ratioAtMost?: number;
   readonly ratioAtLeast?: number;
 }
 

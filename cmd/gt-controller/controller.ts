@@ -194,7 +194,7 @@ export class Controller implements Task {
           { clock, backend: sessions.backend, audit, isServing },
           { startsPerMinute, inputsPerMinute, maxInputBytes },
         ),
-        maxConnectionAgeMs: server.max_connection_age > 0 ? server.max_connection_age : undefined,
+        ...(server.max_connection_age > 0 && { maxConnectionAgeMs: server.max_connection_age }),
         graceMs: CALL_GRACE_MS,
       },
     );

@@ -57,18 +57,18 @@ export async function serve(config: SidecarConfig, { logger, clock, signal, isAp
     }
   };
   const serving = new ServingHalf(
-    { clock, logger, onListening, audit },
+    { clock, logger, onListening, ...(audit && { audit }) },
     {
       sidecar,
       isApart,
       listen,
       healthListen,
       hostCheck: { allowHosts },
-      localUsers,
+      ...(localUsers && { localUsers }),
       versions: { "gt-sidecar": version },
-      tlsDir,
-      roleRules,
-      tokens,
+      ...(tlsDir === undefined ? {} : { tlsDir }),
+      ...(roleRules && { roleRules }),
+      ...(tokens && { tokens }),
       trust: { crlPolicyOf: () => crlPolicy },
     },
   );

@@ -36,8 +36,8 @@ function messageOf({ role, task, requirements, toolId, continues }: SendCommand)
   if (toolId !== undefined) return { type: "tool_result", payload: { tool_id: toolId, content: task } };
   const payload = {
     task,
-    requirements: requirements.length > 0 ? requirements : undefined,
-    continue: continues || undefined,
+    ...(requirements.length > 0 && { requirements }),
+    ...(continues && { continue: true }),
   };
   return { type: `work.${role}`, payload };
 }

@@ -18,10 +18,6 @@ const LONG = 300_000;
 const START_MS = 180_000;
 const STEP_MS = 60_000;
 
-/** The text without the marks that Claude Code puts around a longer paste on its way to the model. */
-const bare = (text: string): string =>
-  text.replace(/^\s*<pasted_content id="\w+">\n/, "").replace(/\n<\/pasted_content id="\w+">\s*$/, "");
-
 async function submit(session: TmuxAgent, text: string): Promise<void> {
   await session.paste(text);
   await session.until(
@@ -35,7 +31,7 @@ async function submit(session: TmuxAgent, text: string): Promise<void> {
     const { composer: standing } = session.profile.view(await session.screen());
     if (tries > 0 && standing === undefined) return;
     await session.key("Enter");
-    for (const end = performance.now() + 5000; performance.now() < end; await sleep(25)) {
+    for (const end = performance.now() + 5000; performance.now() < end; await sleep(75)) {
       const { composer } = session.profile.view(await session.screen());
       if (composer?.text === "" && composer.pasteMarkers === 0) return;
       if (session.model.requests.length > before) return;
@@ -43,26 +39,12 @@ async function submit(session: TmuxAgent, text: string): Promise<void> {
   }
 }
 
-async function arrivedAs(session: TmuxAgent, from: number): Promise<string> {
+async function arrives(session: TmuxAgent): Promise<void> {
   for (const end = performance.now() + STEP_MS; performance.now() < end; await sleep(25)) {
-    const turn = session.model.requests.slice(from).find((request) => request.withTools);
-    if (turn !== undefined) return turn.lastUserText;
+    if (session.model.requests.some((request) => request.withTools)) return;
   }
   throw new Error("nothing arrived at the model");
 }
-
-const MESSAGES = [
-  "hello there",
-  "line one\n\n    line three, indented\nline four\nline five",
-  Array.from({ length: 205 }, (_, i) => `word${i}`).join(" "),
-  "漢字 and 👩‍👩‍👧‍👦 and \u00e9",
-  "!touch shell-command-ran",
-  "/exit",
-  "exit",
-  "ends with a backslash\\",
-  "look at @note",
-  "left\u2066 to \u200bright",
-];
 
 const PROGRAMS: readonly AgentProgram[] = ["claude-2.1.330", "claude-2.1.197", "codex-0.169.0", "opencode-1.18.33"];
 
@@ -71,35 +53,19 @@ const PROGRAMS: readonly AgentProgram[] = ["claude-2.1.330", "claude-2.1.197", "
  * ended.
  */
 describe.concurrent.each(PROGRAMS)("%s", (program) => {
-  it("receives each defused message once and unchanged, and shows when it works, rests or asks", {
-    timeout: LONG,
-  }, async ({ expect }) => {
+  it("shows when it works, rests or asks, and tells by its hooks", { timeout: LONG }, async ({ expect }) => {
     await using session = await TmuxAgent.start({
       program,
-      args: program.startsWith("claude") ? ["--permission-mode", "default"] : [],
+      ...(program.startsWith("claude") && { args: ["--permission-mode", "default"], prepare: writeOwnHooks }),
     });
     await session.idle(START_MS);
+    if (program.startsWith("claude")) await tellsByItsHooks(session, expect);
     if (program.startsWith("opencode")) await tellsByItsPlugin(session, expect);
     await movesOnlyWhileItWorks(session, expect);
-    await getsEachMessageOnce(session, expect);
     await showsWorkAndDialogs(session, expect);
     if (program.startsWith("claude")) await tellsByItsStateFile(session, expect);
   });
 });
-
-async function getsEachMessageOnce(session: TmuxAgent, expect: ExpectStatic): Promise<void> {
-  await writeFile(join(session.home.workdir, "note.txt"), "x");
-  for (const message of MESSAGES) {
-    const safe = session.profile.defuse(message);
-    if (safe.type !== "safe") throw new Error(safe.reason);
-    const before = session.model.requests.length;
-    await submit(session, safe.text);
-    expect(comparable(bare(await arrivedAs(session, before)))).toBe(comparable(safe.text));
-    await session.idle();
-    expect(session.model.requests.slice(before).filter((request) => request.withTools)).toHaveLength(1);
-  }
-  expect(existsSync(join(session.home.workdir, "shell-command-ran"))).toBe(false);
-}
 
 async function showsWorkAndDialogs(session: TmuxAgent, expect: ExpectStatic): Promise<void> {
   session.model.wordDelayMs = 100;
@@ -170,6 +136,33 @@ async function tellsByItsPlugin(session: TmuxAgent, expect: ExpectStatic): Promi
   await session.idle();
 }
 
+const OWN_HOOKS = { hooks: { Stop: [{ hooks: [{ type: "command", command: "touch own-hook-ran" }] }] } };
+
+async function writeOwnHooks(home: string): Promise<void> {
+  await mkdir(join(home, ".claude"), { recursive: true });
+  await writeFile(join(home, ".claude", "settings.json"), JSON.stringify(OWN_HOOKS));
+}
+
+/** For a program that has not taken a message yet: its hooks report start, prompt and end beside the user's own. */
+async function tellsByItsHooks(session: TmuxAgent, expect: ExpectStatic): Promise<void> {
+  const text = `first line\n${"x".repeat(20_000)}`;
+  await submit(session, text);
+  await arrives(session);
+  await session.idle();
+  await expect
+    .poll(() => session.hookLines.map((line) => line.split(" ")[0]))
+    .toEqual(["session-start", "prompt-submitted", "turn-ended"]);
+  const name = payloadName(session.hookLines[1] ?? "") ?? "";
+  const payload = await readFile(join(session.dir, "hooks", name), "utf8");
+  expect(session.profile.readHook(session.hookLines[1] ?? "", payload)).toEqual({
+    type: "prompt-submitted",
+    prompt: text,
+    agentSessionId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+  });
+  expect(JSON.parse(await readFile(join(session.home.home, ".claude", "settings.json"), "utf8"))).toEqual(OWN_HOOKS);
+  await expect.poll(() => readdir(session.home.workdir)).toEqual(["own-hook-ran"]);
+}
+
 async function tellsByItsStateFile(session: TmuxAgent, expect: ExpectStatic): Promise<void> {
   const pid = Number((await session.tmux("display-message", "-p", "-t", "claude:", "#{pane_pid}")).trim());
   const stat = await readFile(`/proc/${pid}/stat`, "utf8");
@@ -185,38 +178,6 @@ async function tellsByItsStateFile(session: TmuxAgent, expect: ExpectStatic): Pr
   await expect.poll(read).toEqual({ type: "busy" });
   await expect.poll(read, { timeout: STEP_MS }).toEqual({ type: "idle", background: "none" });
 }
-
-describe.concurrent.each(["claude-2.1.330", "claude-2.1.197"] as const)("the hooks of %s", (program) => {
-  it("report start, prompt and end, run beside the user's own hooks, and leave the user's files alone", {
-    timeout: LONG,
-  }, async ({ expect }) => {
-    const own = { hooks: { Stop: [{ hooks: [{ type: "command", command: "touch own-hook-ran" }] }] } };
-    await using session = await TmuxAgent.start({
-      program,
-      prepare: async (home) => {
-        await mkdir(join(home, ".claude"), { recursive: true });
-        await writeFile(join(home, ".claude", "settings.json"), JSON.stringify(own));
-      },
-    });
-    await session.idle();
-    const text = `first line\n${"x".repeat(20_000)}`;
-    await submit(session, text);
-    await arrivedAs(session, 0);
-    await session.idle();
-    await expect
-      .poll(() => session.hookLines.map((line) => line.split(" ")[0]))
-      .toEqual(["session-start", "prompt-submitted", "turn-ended"]);
-    const name = payloadName(session.hookLines[1] ?? "") ?? "";
-    const payload = await readFile(join(session.dir, "hooks", name), "utf8");
-    expect(session.profile.readHook(session.hookLines[1] ?? "", payload)).toEqual({
-      type: "prompt-submitted",
-      prompt: text,
-      agentSessionId: expect.stringMatching(/^[0-9a-f-]{36}$/),
-    });
-    expect(JSON.parse(await readFile(join(session.home.home, ".claude", "settings.json"), "utf8"))).toEqual(own);
-    await expect.poll(() => readdir(session.home.workdir)).toEqual(["own-hook-ran"]);
-  });
-});
 
 it.concurrent("codex-0.169.0 shows that it works without its title as well", { timeout: LONG }, async () => {
   await using session = await TmuxAgent.start({

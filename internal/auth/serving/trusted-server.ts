@@ -33,7 +33,7 @@ export interface TrustedServerDeps {
   readonly health: HealthState;
   readonly metrics: Metrics;
   /** Receives each decision about a caller. Default: none. */
-  readonly audit?: Decisions | undefined;
+  readonly audit?: Decisions;
   /** Absent: the caller's trace ends here. */
   readonly tracer?: Tracer;
 }

@@ -43,12 +43,12 @@ export interface LocalSessionsDeps {
   /** Those in the configuration. */
   readonly providers: readonly Provider[];
   /** Absent: providers cannot use the mode `terminal` here. */
-  readonly terminals?: TerminalLauncher | undefined;
+  readonly terminals?: TerminalLauncher;
   /** Allows or denies a project to start sessions. Default: all may. @throws DomainError `denied` */
-  readonly checkProject?: ((project: string) => void) | undefined;
+  readonly checkProject?: (project: string) => void;
   readonly metrics?: BridgeMetrics;
   /** Absent: agents get no tokens. */
-  readonly tokens?: SessionTokens | undefined;
+  readonly tokens?: SessionTokens;
   /** Receives the receipt of each input. */
   readonly onReceipt?: (session: SessionKey, receipt: NudgeReceipt) => void;
 }

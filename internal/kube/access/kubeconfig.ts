@@ -94,18 +94,21 @@ class FileCredentials implements KubeCredentials {
     const { ca } = own;
     const cert = plugin?.certificate ?? own.cert;
     const key = plugin?.key ?? own.key;
-    const tls: ClusterTls = { ca, cert, key, ...(servername !== "" && { servername }) };
+    const tls: ClusterTls = {
+      ...{ ca, cert, key },
+      ...(servername !== "" && { servername }),
+    };
     const { proxy, authorization } = await this.#ofLibrary();
     const known = (await authorizationOf(user, plugin)) ?? authorization;
     return {
       server: asText(cluster["server"]),
       tls,
       headers: { ...impersonated(user), ...(known !== undefined && { authorization: known }) },
-      proxy,
+      ...(proxy && { proxy }),
     };
   }
 
-  async #ofLibrary(): Promise<Pick<ClusterAccess, "proxy"> & { readonly authorization?: string | undefined }> {
+  async #ofLibrary(): Promise<Pick<ClusterAccess, "proxy"> & { readonly authorization?: string }> {
     if (this.#library === undefined) return {};
     const options: RequestOptions & { headers: Record<string, string> } = { headers: {} };
     try {
@@ -116,7 +119,10 @@ class FileCredentials implements KubeCredentials {
     const { agent, headers } = options;
     const url = asText(this.#cluster["proxy-url"]);
     const authorization = headers["Authorization"];
-    return { proxy: url !== "" && typeof agent === "object" ? { url, agent } : undefined, authorization };
+    return {
+      ...(url !== "" && typeof agent === "object" && { proxy: { url, agent } }),
+      ...(authorization !== undefined && { authorization }),
+    };
   }
 }
 

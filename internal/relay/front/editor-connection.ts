@@ -169,10 +169,9 @@ export class EditorConnection {
     session.continues = generation > 0;
     const { last } = session;
     const relay = {
-      epoch: last?.epoch,
-      seq: last?.seq,
+      ...(last && { epoch: last.epoch, seq: last.seq }),
       gaps: gap === undefined ? [] : [{ epoch: gap.epoch, first: gap.first, to: gap.to }],
-      missing_works: isMissing ? done.size - prompts : undefined,
+      ...(isMissing && { missing_works: done.size - prompts }),
     };
     return { ...ignored(params, relay) };
   }

@@ -42,7 +42,11 @@ function failureOf(last: WorkPart | undefined): ServiceFailure | undefined {
   if (type !== "result.failure") return undefined;
   const { error, code, reason, data } = payload;
   const message = typeof error === "string" ? error : "the work failed";
-  const details = { code, reason, data };
+  const details = {
+    ...(code !== undefined && { code }),
+    ...(reason !== undefined && { reason }),
+    ...(data !== undefined && { data }),
+  };
   return { message, details };
 }
 

@@ -66,8 +66,8 @@ async function runsOfALife(target: BehindTarget, options: BehindOptions) {
       program: target.name,
       act: behindAct,
       wordDelayMs: WORD_MS,
-      args: target.args,
-      sidecarProgram,
+      ...(target.args === undefined ? {} : { args: target.args }),
+      ...(sidecarProgram === undefined ? {} : { sidecarProgram }),
     });
     for (; next < to; next++) {
       signal.throwIfAborted();

@@ -20,21 +20,24 @@ export interface RealAgentSetup {
   /** The model's behaviour; default: as keywords in the messages demand. */
   readonly act?: ModelServerOptions["act"];
   /** The agent's arguments. By default Claude Code asks for permission, whatever its default mode is. */
-  readonly args?: readonly string[] | undefined;
+  readonly args?: readonly string[];
   readonly flags?: readonly string[];
   /** Its address; default: the sidecar's. */
   readonly address?: string;
   /** More variables for the sidecar and the agent, beside those of its home. */
   readonly env?: Readonly<Record<string, string>>;
   /** The sidecar's file; default: its sources. */
-  readonly sidecarProgram?: string | undefined;
+  readonly sidecarProgram?: string;
 }
 
 export async function startRealAgent(setup: RealAgentSetup): Promise<RealAgent> {
   const agent = setup.program.split("-", 1)[0] as AgentKind;
   const program = await agentProgram(setup.program);
   const dir = await mkdtemp(join(tmpdir(), "gt-real-"));
-  const model = await ModelServer.listen({ wordDelayMs: setup.wordDelayMs ?? 0, act: setup.act });
+  const model = await ModelServer.listen({
+    wordDelayMs: setup.wordDelayMs ?? 0,
+    ...(setup.act === undefined ? {} : { act: setup.act }),
+  });
   const state = setup.state === undefined ? {} : { state: setup.state };
   const home = await makeAgentHome({ agent, dir, modelUrl: model.url, ...state });
   // The usual name, by which the profile recognises its program.
@@ -48,9 +51,9 @@ export async function startRealAgent(setup: RealAgentSetup): Promise<RealAgent> 
     agent,
     command: [join(dir, "bin", agent), ...(setup.args ?? (agent === "claude" ? ["--permission-mode", "default"] : []))],
     env: { ...home.env, ...setup.env },
-    address: setup.address,
+    ...(setup.address !== undefined && { address: setup.address }),
     flags: ["--workdir", home.workdir, ...(setup.flags ?? [])],
-    program: setup.sidecarProgram,
+    ...(setup.sidecarProgram === undefined ? {} : { program: setup.sidecarProgram }),
   }).catch(async (err: unknown) => {
     await released();
     throw err;

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, open, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { promisify } from "node:util";
+import { isDeepStrictEqual, promisify } from "node:util";
 import type { AgentProfile, LaunchPlan, ScreenView } from "../../../internal/agents/profile.ts";
 import { profileNamed } from "../../../internal/agents/programs/registry.ts";
 import type { Screen } from "../../../internal/agents/screen.ts";
@@ -29,6 +29,9 @@ export interface TmuxAgentOptions {
   readonly prepare?: (home: string) => Promise<void>;
 }
 
+/** A look costs a tmux process and, after a change, an emulator. */
+const LOOK_MS = 75;
+
 const CONFIG = `set -s exit-empty off
 set -s escape-time 0
 set -g status off
@@ -48,6 +51,7 @@ export class TmuxAgent {
   readonly plan: LaunchPlan;
   readonly dir: string;
   readonly #hooks: { readonly lines: string[]; readonly close: () => Promise<void> };
+  #last: RecordedScreen | undefined;
 
   private constructor(parts: {
     profile: AgentProfile;
@@ -70,7 +74,12 @@ export class TmuxAgent {
     const profile = profileNamed(kind);
     const dir = await mkdtemp(join(tmpdir(), "gt-agent-"));
     const model = await ModelServer.listen();
-    const home = await makeAgentHome({ agent: kind, dir, modelUrl: model.url, state: options.state });
+    const home = await makeAgentHome({
+      agent: kind,
+      dir,
+      modelUrl: model.url,
+      ...(options.state && { state: options.state }),
+    });
     await options.prepare?.(home.home);
     const stateDir = join(dir, "state");
     const hookDir = join(dir, "hooks");
@@ -135,8 +144,11 @@ export class TmuxAgent {
     await this.tmux("paste-buffer", "-d", "-p", "-b", "paste", "-t", "claude:");
   }
 
-  record(): Promise<RecordedScreen> {
-    return recordPane(join(this.dir, "tmux.sock"), "claude:");
+  /** The same object as before if nothing on the screen has changed, so that it is drawn only once. */
+  async record(): Promise<RecordedScreen> {
+    const now = await recordPane(join(this.dir, "tmux.sock"), "claude:");
+    if (this.#last === undefined || !isDeepStrictEqual(now, this.#last)) this.#last = now;
+    return this.#last;
   }
 
   async screen(): Promise<Screen> {
@@ -165,11 +177,11 @@ export class TmuxAgent {
           .trimEnd();
         throw new Error(`never saw ${what}; view ${JSON.stringify(view)}, title ${screen.title}, screen:\n${shown}`);
       }
-      await sleep(30);
+      await sleep(LOOK_MS);
     }
   }
 
-  /** Waits for an empty composer without a busy mark in eight looks in a row. */
+  /** Waits for an empty composer without a busy mark in five looks in a row. */
   async idle(timeoutMs = 60_000): Promise<void> {
     let seen = 0;
     await this.until(
@@ -177,7 +189,7 @@ export class TmuxAgent {
       (view) => {
         const calm = view.composer !== undefined && view.composer.text === "" && view.busy === undefined;
         seen = calm ? seen + 1 : 0;
-        return seen >= 8;
+        return seen >= 5;
       },
       timeoutMs,
     );
