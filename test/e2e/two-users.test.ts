@@ -137,7 +137,7 @@ describe.concurrent("a user of a shared machine", () => {
     expect(await ann.run(ann.program("gt", "peek", "after-su"))).toMatchObject({ code: 0, stderr: "" });
   });
 
-  it("is told the fault of a folder for temporary files, and a refused start leaves nothing there", async (context) => {
+  it("learns what is wrong with a folder for temporary files, and a refused start leaves nothing there", async (context) => {
     needsOtherUsers(context);
     await using ann = await otherUser(ANN);
     const start = (...words: string[]) =>

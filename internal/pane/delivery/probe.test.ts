@@ -144,7 +144,7 @@ describe("a text in an unknown program", () => {
     expect(probe.look(screenOf(["no answer to this"], { cursor: [0, 1] }))).toBe("absent");
   });
 
-  it("has not been taken just because a program keeps its cursor elsewhere", () => {
+  it("is still there if a program keeps its cursor elsewhere", () => {
     const parked = { cursor: [0, 20] } as const;
     const probe = new TailProbe("typed in a box", screenOf([], parked));
     expect(probe.look(screenOf(["│ typed in a box │", "└──"], parked))).toBe("there");
