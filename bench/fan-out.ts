@@ -72,7 +72,7 @@ function rowsOf(name: string, shared: Figures, naive: Figures, each: number): re
   return [
     measured(`${name}: CPU per delivery of 1 KiB (baseline: made for each)`, shared.cpuUs, "µs", {
       baseline: naive.cpuUs,
-      ...(each >= 50 ? { atMost: 20 } : each === 1 ? { atMost: 50 } : {}),
+      atMost: each >= 50 ? 20 : each === 1 ? 50 : undefined,
     }),
     measured(`${name}: latency p50`, shared.p50, "ms", { baseline: naive.p50 }),
     measured(`${name}: latency p99`, shared.p99, "ms", { baseline: naive.p99 }),
@@ -103,7 +103,7 @@ async function deliver(
 function open(server: Server, tls: TlsMaterial, layout: Layout, protocol: Protocol, naive: boolean) {
   const { streams, connections, secure } = layout;
   const url = secure ? server.tlsUrl : server.plainUrl;
-  return RawWatchers.open({ url, ...(secure ? { tls } : {}), protocol, connections, streams, naive });
+  return RawWatchers.open({ url, tls: secure ? tls : undefined, protocol, connections, streams, naive });
 }
 
 async function measureIdle(server: Server, tls: TlsMaterial, quick: boolean): Promise<readonly Measured[]> {

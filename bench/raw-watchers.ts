@@ -9,7 +9,7 @@ export type Protocol = "connect" | "grpc" | "grpc-web";
 
 export interface RawWatchersOptions {
   readonly url: string;
-  readonly tls?: TlsMaterial;
+  readonly tls?: TlsMaterial | undefined;
   readonly protocol: Protocol;
   readonly connections: number;
   readonly streams: number;

@@ -40,7 +40,7 @@ await runMain({ name: "fuzz" }, async ({ argv, stdout, stderr, signal }) => {
   };
   if (sidecar) {
     const { inputs = 2000 } = values;
-    const wrong = await fuzzSidecar({ seed, inputs, say, ...(resume === undefined ? {} : { resume }) }, signal);
+    const wrong = await fuzzSidecar({ seed, inputs, say, resume }, signal);
     tell("sidecar", inputs, wrong);
     return wrong.length === 0 ? 0 : 1;
   }

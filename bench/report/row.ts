@@ -34,10 +34,10 @@ export type AllResults = ReadonlyMap<string, Results>;
 interface Limits {
   readonly baseline?: number;
   /** Limits of the value, inclusive. */
-  readonly atMost?: number;
+  readonly atMost?: number | undefined;
   readonly atLeast?: number;
   /** Limits of value / baseline, inclusive. */
-  readonly ratioAtMost?: number;
+  readonly ratioAtMost?: number | undefined;
   readonly ratioAtLeast?: number;
 }
 

@@ -103,10 +103,7 @@ export class Daemon implements Task {
     const metrics = new BridgeMetrics(registry, names);
     const onReceipt = (...receipt: Parameters<ReceiptSpans["settled"]>) => this.#receipts.settled(...receipt);
     return new LocalSessions(
-      {
-        ...{ clock, logger, redactor, providers, metrics, terminals, ...(tokens && { tokens }), onReceipt },
-        ...(apart && { checkProject: apart.userOf }),
-      },
+      { clock, logger, redactor, providers, metrics, terminals, tokens, onReceipt, checkProject: apart?.userOf },
       {
         ...{ maxPerProject: sessions.maxPerProject, maxGlobal: sessions.maxGlobal, allowedPaths },
         idleTimeoutMs: sessions.idleTimeoutMs ?? Number.POSITIVE_INFINITY,
@@ -150,7 +147,7 @@ export class Daemon implements Task {
     return new DaemonFrame(this.#deps, {
       healthListen,
       hostCheck: { allowHosts: [], isFixed: true },
-      ...(isHealthOptional && { withoutHealth: "no health port: set another one with server.health_listen" }),
+      withoutHealth: isHealthOptional ? "no health port: set another one with server.health_listen" : undefined,
     });
   }
 

@@ -44,7 +44,7 @@ export function providersOf(
   });
   const threadToolsOf = (session: SessionConfig) => threadTools(config, deps.tokens, session);
   const { clock, redactor, env, apart } = deps;
-  const users = apart && { userOf: apart.userOf, ...(apart.asking && { asking: apart.asking }) };
+  const users = apart && { userOf: apart.userOf, asking: apart.asking };
   return stdioProviders(config, { clock, redactor, env, environmentOf, threadToolsOf, ...users }).map(
     (provider) => new RecordedProvider(provider, ledger),
   );
@@ -85,7 +85,7 @@ export function terminalsOf(config: BridgeConfig, folder: string, deps: Provider
   });
   return new SidecarLauncher(
     { clock, logger, redactor, connect, environmentOf: environment },
-    { sidecar, flags, folder, programs: new Map(programs), ...(apart && { apart }) },
+    { sidecar, flags, folder, programs: new Map(programs), apart },
   );
 }
 

@@ -53,11 +53,11 @@ export const MODE_FLAGS = {
 /** The command line of a mode. */
 export interface ModeOptions {
   readonly mode: "admin" | "user";
-  readonly config?: string;
-  readonly stateDir?: string;
+  readonly config?: string | undefined;
+  readonly stateDir?: string | undefined;
   readonly thread: string;
   readonly to: string;
-  readonly agent?: (typeof AGENTS)[number];
+  readonly agent?: (typeof AGENTS)[number] | undefined;
   readonly isolation?: (typeof ISOLATIONS)[number];
   readonly input: "lines" | "once" | "jsonl";
   readonly json: boolean;
@@ -79,7 +79,7 @@ export function modeOptions({ values, positionals, rest }: Given<typeof MODE_FLA
   return {
     ...{ mode, thread, to, json: json || jsonl },
     ...placeOptions(values),
-    ...(values.agent !== undefined && { agent: knownWord("--agent", values.agent, AGENTS) }),
+    agent: values.agent === undefined ? undefined : knownWord("--agent", values.agent, AGENTS),
     ...isolationOf(values.isolation),
     input: once ? "once" : jsonl ? "jsonl" : "lines",
   };
@@ -87,7 +87,7 @@ export function modeOptions({ values, positionals, rest }: Given<typeof MODE_FLA
 
 /** The paths among the flags. */
 export function placeOptions({ config, "state-dir": stateDir }: Given<typeof DESK_FLAGS>["values"]) {
-  return { ...(config !== undefined && { config }), ...(stateDir !== undefined && { stateDir }) };
+  return { config, stateDir };
 }
 
 /** @throws DomainError `invalid` */

@@ -20,7 +20,10 @@ const FILE = "desk.yaml";
  * Finds the configuration: the file that is named, or `desk.yaml` here, or the folders `admin` and `docs` here.
  * @throws DomainError `invalid` when there is none of these
  */
-export function findDesk(given: { readonly config?: string; readonly stateDir?: string }, cwd: string): DeskPlace {
+export function findDesk(
+  given: { readonly config?: string | undefined; readonly stateDir?: string | undefined },
+  cwd: string,
+): DeskPlace {
   const file = given.config ?? (existsSync(join(cwd, FILE)) ? FILE : undefined);
   const folder = file === undefined ? cwd : dirname(resolve(cwd, file));
   const stateDir = resolve(cwd, given.stateDir ?? join(folder, ".desk"));

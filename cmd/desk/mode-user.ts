@@ -16,7 +16,7 @@ import { type Outcome, runLoop, type Side } from "./turn-loop.ts";
 
 /** A step of a turn, as a user sees it. */
 export type UserEvent =
-  | { readonly type: "read"; readonly path: string; readonly ok: boolean; readonly reason?: string }
+  | { readonly type: "read"; readonly path: string; readonly ok: boolean; readonly reason?: string | undefined }
   | { readonly type: "answer"; readonly from: "customer"; readonly text: string }
   | { readonly type: "error"; readonly reason: string }
   | { readonly type: "turn_end"; readonly turn: string; readonly outcome: Outcome };
@@ -81,7 +81,7 @@ async function say(
 function userEvent({ type, path, reason, text }: PublicEvent): UserEvent | undefined {
   switch (type) {
     case EventType.READ:
-      return { type: "read", path, ok: reason === "", ...(reason !== "" && { reason }) };
+      return { type: "read", path, ok: reason === "", reason: reason || undefined };
     case EventType.ANSWER:
       return { type: "answer", from: "customer", text };
     case EventType.FAILED:

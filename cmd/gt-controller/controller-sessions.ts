@@ -185,9 +185,8 @@ export class ControllerSessions {
     const rules = sessionTokens && new AgentTokens({ clock }, sessionTokens);
     const { caPath } = threads ?? {};
     const serverCa = threads && (() => (caPath === undefined ? ca.get().bundle : readNamedFileSync(caPath)));
-    const tokens =
-      rules && new TokenSecrets({ secrets, tokens: rules, clock, logger, shown, ...(serverCa && { serverCa }) });
-    const opening = new SessionOpening({ clock, client, limits, certificates, ...(tokens && { tokens }) });
+    const tokens = rules && new TokenSecrets({ secrets, tokens: rules, clock, logger, shown, serverCa });
+    const opening = new SessionOpening({ clock, client, limits, certificates, tokens });
     return { client, limits, opening, stopper: new SessionStopper({ clock, logger, client, pool }) };
   }
 }

@@ -194,7 +194,7 @@ export class Controller implements Task {
           { clock, backend: sessions.backend, audit, isServing },
           { startsPerMinute, inputsPerMinute, maxInputBytes },
         ),
-        ...(server.max_connection_age > 0 && { maxConnectionAgeMs: server.max_connection_age }),
+        maxConnectionAgeMs: server.max_connection_age > 0 ? server.max_connection_age : undefined,
         graceMs: CALL_GRACE_MS,
       },
     );

@@ -31,7 +31,7 @@ export async function initCa(context: ControllerContext, command: InitOptions): 
   const files: WishedSecret[] = [];
   for (const { name, content, owner: map } of wanted) {
     const owner = map === undefined ? undefined : await ownerIn(cluster.api, namespace, map, signal);
-    files.push({ name, content, ...(owner && { owner }) });
+    files.push({ name, content, owner });
   }
   const { trustDomain, ca } = settings;
   const wish = { trustDomain, ca, namespace, issuersSecret, files };

@@ -35,17 +35,17 @@ export interface SidecarConfig {
   readonly sidecar: SidecarOptions;
   readonly listen: ListenAddress;
   readonly healthListen: ListenAddress;
-  readonly tlsDir?: string;
+  readonly tlsDir?: string | undefined;
   /** Undefined: not set. */
-  readonly roleRules?: readonly RoleRule[];
+  readonly roleRules?: readonly RoleRule[] | undefined;
   /** The tokens that give roles; undefined: none. */
-  readonly tokens?: TokenFlags;
+  readonly tokens?: TokenFlags | undefined;
   readonly crlPolicy: CrlPolicy;
   /** Undefined: stderr if tokens give roles, else no log. */
   readonly auditLog?: string | undefined;
   readonly allowHosts: readonly string[];
   /** The local users that a plaintext port on loopback serves beside our own and root; undefined: any. */
-  readonly localUsers?: readonly number[];
+  readonly localUsers?: readonly number[] | undefined;
   readonly graceMs: number;
   readonly logLevel: LogLevel;
   readonly runtimeDir: string | undefined;
@@ -82,7 +82,7 @@ export function readConfig(argv: readonly string[], env: Env): SidecarConfig {
   const threads = readThreadsFlags(values, own);
   const asked = {
     ...readSidecar(values, flags.rest, env, half, sessionFor(values["session-id"], place, crlPolicy)),
-    ...(threads && { threads }),
+    threads,
   };
   const sidecar = isSocketUsual(values) ? withStateDir(asked) : asked;
   const listen = isSocketUsual(values)
@@ -104,13 +104,13 @@ export function readConfig(argv: readonly string[], env: Env): SidecarConfig {
     sidecar: withStateDir(withFoundProgram(sidecar, half)),
     listen,
     healthListen,
-    ...(tlsDir === undefined ? {} : { tlsDir }),
-    ...(roleRules && { roleRules }),
-    ...(tokens && { tokens }),
+    tlsDir,
+    roleRules,
+    tokens,
     crlPolicy,
     auditLog,
     allowHosts: values["allow-host"] ?? [],
-    ...(localUsers && { localUsers }),
+    localUsers,
     graceMs: values.grace ?? 10_000,
     logLevel,
     runtimeDir: runtimeDirOf(env),

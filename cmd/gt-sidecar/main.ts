@@ -16,7 +16,7 @@ const isFirst = process.pid === 1;
 const isStandby = process.argv[2] === STANDBY;
 const signals = signalsFor({ isFirst, hasTerminal: process.stdin.isTTY === true, isStandby });
 /** The exit code of a kept serving half says whether a restart can help. */
-const exits = { exitCodes: { "not-found": 127 }, ...(isStandby ? { exitCodeOf: startRefusal } : {}) };
+const exits = { exitCodes: { "not-found": 127 }, exitCodeOf: isStandby ? startRefusal : undefined };
 
 // Each half loads only its own code: they start one after the other.
 await runMain({ name: "gt-sidecar", ...exits, signals }, async (context) => {
@@ -54,7 +54,7 @@ async function run(config: SidecarConfig, { stdin, signal, clock }: Context): Pr
   const { SupervisingHalf } = await import("../../internal/sidecar/supervisor/supervising-half.ts");
   const supervising = new SupervisingHalf(
     { clock, logger, uid: process.getuid?.() ?? 0 },
-    { sidecar, graceMs, ...(half === "both" ? { serve: program } : {}) },
+    { sidecar, graceMs, serve: half === "both" ? program : undefined },
   );
   logger.debug({ state_dir: sidecar.stateDir, session: sidecar.identity.sessionId, agent: sidecar.agent }, "starting");
   if (isFirst) {

@@ -57,18 +57,18 @@ export async function serve(config: SidecarConfig, { logger, clock, signal, isAp
     }
   };
   const serving = new ServingHalf(
-    { clock, logger, onListening, ...(audit && { audit }) },
+    { clock, logger, onListening, audit },
     {
       sidecar,
       isApart,
       listen,
       healthListen,
       hostCheck: { allowHosts },
-      ...(localUsers && { localUsers }),
+      localUsers,
       versions: { "gt-sidecar": version },
-      ...(tlsDir === undefined ? {} : { tlsDir }),
-      ...(roleRules && { roleRules }),
-      ...(tokens && { tokens }),
+      tlsDir,
+      roleRules,
+      tokens,
       trust: { crlPolicyOf: () => crlPolicy },
     },
   );

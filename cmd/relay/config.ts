@@ -30,10 +30,12 @@ export interface NatsSettings {
 }
 
 /** The part of `NatsSettings` that flags and environment set; the configuration file has the rest. */
-export interface NatsFlags extends Partial<Omit<NatsSettings, "credentials">> {
-  readonly credentials: Partial<NatsCredentials>;
+export interface NatsFlags {
+  readonly url: string | undefined;
+  readonly streamPrefix: string | undefined;
+  readonly credentials: Omit<NatsCredentials, "inboxPrefix">;
   /** The path, unchanged. */
-  readonly configFile?: string;
+  readonly configFile: string | undefined;
 }
 
 /** Settings from flags and environment; undefined: the file decides. Times in ms. */
@@ -200,16 +202,7 @@ function readNats({ values }: Pick<Given<typeof NATS_FLAGS>, "values">): NatsFla
   const { config, "nats-url": url, "stream-prefix": prefix } = values;
   const { "nats-creds": creds, "nats-nkey": nkey, "nats-tls-dir": tlsDir } = values;
   if (prefix !== undefined && !isName(prefix)) throw invalid("--stream-prefix has letters, digits, _ and -");
-  return {
-    ...(config !== undefined && { configFile: config }),
-    ...(url !== undefined && { url }),
-    ...(prefix !== undefined && { streamPrefix: prefix }),
-    credentials: {
-      ...(creds !== undefined && { creds }),
-      ...(nkey !== undefined && { nkey }),
-      ...(tlsDir !== undefined && { tlsDir }),
-    },
-  };
+  return { configFile: config, url, streamPrefix: prefix, credentials: { creds, nkey, tlsDir } };
 }
 
 function addressOf(flag: string, text: string): ListenAddress {

@@ -144,7 +144,7 @@ export class Daemon implements Task {
     const calls = { bus, clock, logger, registry, instance: this.#instance, status, control: controlHere, rings };
     const permissions = this.#permissions(laneDeps);
     const audit = this.#audit();
-    const trusted = { ...(audit && { audit }), renew: (...renewed: Renewed) => server.renew(...renewed) };
+    const trusted = { audit, renew: (...renewed: Renewed) => server.renew(...renewed) };
     const doorDeps = { clock, logger, ...sending, ...trusted, lanes, permissions, ended: signal };
     const door = new AgentDoor(doorDeps, this.#doorOptions());
     const front = new FrontDoor({ bus, clock, logger, metrics }, this.#doorOptions());
@@ -200,7 +200,7 @@ export class Daemon implements Task {
         throw new DomainError("unavailable", "the relay is shutting down");
     };
     return new TrustedServer(
-      { ...this.#deps, health, metrics, ...(audit && { audit }) },
+      { ...this.#deps, health, metrics, audit },
       {
         ...{ listen, tls, services: [], plain: both(door.plain, front.plain) },
         tokens: auth && { ...auth, required: true, freeServices: new Set(), readClaims: readAgentClaims, alsoShown },

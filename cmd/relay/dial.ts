@@ -28,8 +28,8 @@ export async function dial(command: DialCommand, { clock, signal }: CommandConte
 async function credentialsOf(command: DialCommand, now: number): Promise<DialCredentials> {
   const { tlsDir, token: source, sessionId, role, agentId } = command;
   const tls = await dialTls(tlsDir);
-  if (source === undefined) return { ...(tls && { tls }) };
+  if (source === undefined) return { tls };
   const named = { sessionId, role, agentId, subject: agentId, ttlMs: MAX_TOKEN_TTL_MS, certificatePath: undefined };
   const token = "file" in source ? readNamedFileSync(source.file).trim() : agentToken({ ...source, ...named }, now);
-  return { ...(tls && { tls }), token };
+  return { tls, token };
 }

@@ -29,6 +29,7 @@ export function laneOptionsOf(settings: RelaySettings): LaneOptions {
 export function samplingOf(role: RelaySettings["roles"][string] | undefined): Partial<SamplingSettings> {
   if (role === undefined) return {};
   const { model, max_tokens: maxTokens, system, tools } = role;
+  // An undefined setting would replace the default one.
   return {
     ...(model !== undefined && { model }),
     ...(maxTokens !== undefined && { maxTokens }),

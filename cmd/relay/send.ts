@@ -36,8 +36,8 @@ function messageOf({ role, task, requirements, toolId, continues }: SendCommand)
   if (toolId !== undefined) return { type: "tool_result", payload: { tool_id: toolId, content: task } };
   const payload = {
     task,
-    ...(requirements.length > 0 && { requirements }),
-    ...(continues && { continue: true }),
+    requirements: requirements.length > 0 ? requirements : undefined,
+    continue: continues || undefined,
   };
   return { type: `work.${role}`, payload };
 }

@@ -20,7 +20,7 @@ export function agentToken(command: Omit<TokenCommand, "file">, now: number): st
       ? undefined
       : readPem(readNamedFileSync(path), "certificate", path, (text) => new X509Certificate(text));
   const more = { session_id: sessionId, role, agent_id: agentId };
-  return mintToken(key, { ...request, more, ...(certificate && { certificate }) }, now);
+  return mintToken(key, { ...request, more, certificate }, now);
 }
 
 /** Prints a token, or keeps a file with a valid one until the signal. */

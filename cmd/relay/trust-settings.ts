@@ -42,7 +42,7 @@ function authOf(auth: NonNullable<RelayValues["auth"]>, findings: ConfigFile<Rel
   const config = openAuth(auth, ["auth"], findings);
   const keyFiles = config.keyFiles.map(({ path, rule }, i) => {
     const { sessions } = auth.jwt_public_keys[i] ?? {};
-    const issuer: AgentIssuer = { ...rule, ...(sessions && { sessions }) };
+    const issuer: AgentIssuer = { ...rule, sessions };
     return { path, rule: issuer };
   });
   return { ...config, keyFiles };

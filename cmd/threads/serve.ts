@@ -159,7 +159,7 @@ async function serveWith(pool: Pool, address: DatabaseAddress, command: ServeCon
   const { health, metrics } = frame;
   const onRefused = (code: string) => counted.refused(code);
   const server: TrustedServer = new TrustedServer(
-    { clock, logger, health, metrics, tracer: tools.tracer, ...(audit && { audit }) },
+    { clock, logger, health, metrics, tracer: tools.tracer, audit },
     {
       ...{ listen: command.listen, tls: command.tls, services: [ThreadsService] },
       // With TLS, the certificate identifies the server: any Host is allowed.
@@ -169,7 +169,7 @@ async function serveWith(pool: Pool, address: DatabaseAddress, command: ServeCon
       plain: { routes: mcp.routes },
       rules: () => ({
         routes: threadsRoutes(calls),
-        gates: [threadsGate({ lives: file.tokens, holds, onRefused, ...(audit && { decisions: audit }) })],
+        gates: [threadsGate({ lives: file.tokens, holds, onRefused, decisions: audit })],
         isOpenToAll: (service) => service === OAUTH_SERVICE,
       }),
       graceMs: GRACE_MS,
@@ -182,7 +182,7 @@ async function serveWith(pool: Pool, address: DatabaseAddress, command: ServeCon
       const [at] = await Promise.all([server.listening, frame.listening]);
       using _announced = announceServer(command.stateDir, {
         ...{ url: urlOf(at, command.tls !== undefined), pid: process.pid, workspace: command.workspace },
-        ...(command.tls && { ca: join(command.tls.dir, "ca.crt") }),
+        ca: command.tls && join(command.tls.dir, "ca.crt"),
       });
       frame.ready(ThreadsService.typeName);
       await frame.served(server, { workspace: command.workspace });

@@ -137,7 +137,7 @@ export interface LaunchContext {
   /** The environment that the agent inherits, for launches that extend one of the person's variables; absent: empty. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Tools for the agent, which it may use without asking; absent: none. */
-  readonly threads?: ThreadTools;
+  readonly threads?: ThreadTools | undefined;
 }
 
 export interface LaunchPlan {

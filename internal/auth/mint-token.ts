@@ -12,7 +12,7 @@ export interface TokenRequest {
   readonly scope?: Role;
   readonly ttlMs: number;
   /** The only certificate with which the token is valid. Default: not bound to one. */
-  readonly certificate?: X509Certificate;
+  readonly certificate?: X509Certificate | undefined;
   /** Further claims. */
   readonly more?: Readonly<Record<string, string>>;
 }

@@ -54,7 +54,7 @@ export interface SessionInfo extends SessionKey {
   /** Only while running without a terminal: the agent's own report. */
   readonly activity?: AgentActivity | undefined;
   /** Only in a pod: the address of its sidecar in the cluster. */
-  readonly sidecar?: { readonly host: string; readonly port: number };
+  readonly sidecar?: { readonly host: string; readonly port: number } | undefined;
 }
 
 export interface StartRequest extends SessionKey {

@@ -64,7 +64,7 @@ export interface RunMainOptions {
   /** Exit codes of domain errors; without an entry `invalid` is 2 and everything else 1. */
   readonly exitCodes?: Partial<Readonly<Record<ErrorKind, number>>>;
   /** Takes precedence over `exitCodes`; undefined: `exitCodes` applies. */
-  readonly exitCodeOf?: (err: DomainError) => number | undefined;
+  readonly exitCodeOf?: ((err: DomainError) => number | undefined) | undefined;
   /** Default: SIGINT, SIGTERM and SIGHUP stop it, nothing is ignored. */
   readonly signals?: Signals;
 }

@@ -17,9 +17,9 @@ export interface DaemonFrameOptions {
    * Set if the address is the default one: where another process has it, the daemon runs without a health port and logs
    * this line, which says how to set another address. Default: `run` fails then.
    */
-  readonly withoutHealth?: string;
+  readonly withoutHealth?: string | undefined;
   /** Delays the log line about the health port until this promise resolves. Default: no delay. */
-  readonly toldAfter?: Promise<unknown>;
+  readonly toldAfter?: Promise<unknown> | undefined;
   /** More fields of that log line. */
   readonly toldWith?: object;
 }

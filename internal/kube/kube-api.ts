@@ -14,7 +14,7 @@ export interface KubeRequest {
    */
   readonly keep?: (item: unknown) => unknown;
   /** Limits a call, including its retries, or the wait until a stream's response begins. Default: 10,000. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
   /**
    * `urgent`: a separate connection for the Lease, so that it does not wait for other calls. `creates`: separate
    * connections, so that other calls do not wait for the admission webhooks of new pods.

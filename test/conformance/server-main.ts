@@ -29,7 +29,7 @@ const options: RpcServerOptions = {
   routes: (router) => router.service(ConformanceService, conformanceService, { jsonOptions: { registry: types } }),
   graceMs: 100,
   describesErrors: false, // the suite counts details
-  ...(messageReceiveLimit > 0 && { readMaxBytes: messageReceiveLimit }),
+  readMaxBytes: messageReceiveLimit > 0 ? messageReceiveLimit : undefined,
   ...(useTls
     ? { tls: { cert: text(serverCreds?.cert), key: text(serverCreds?.key), ca: text(clientTlsCert) } }
     : { hostCheck: { allowHosts: [] } }),

@@ -63,7 +63,7 @@ export const conformanceService: Partial<ServiceImpl<typeof ConformanceService>>
     if (!fullDuplex) return yield* answerAll(definition, received, context);
     for (const data of definition?.responseData.slice(answered) ?? []) {
       await sleep(definition?.responseDelayMs ?? 0);
-      yield { payload: { data, ...(answered++ === 0 && { requestInfo: infoOf(received, context) }) } };
+      yield { payload: { data, requestInfo: answered++ === 0 ? infoOf(received, context) : undefined } };
     }
     if (definition?.error) throw failure(definition.error, answered === 0 ? infoOf(received, context) : undefined);
   },
@@ -83,7 +83,7 @@ async function* answerAll(definition: StreamResponseDefinition | undefined, requ
   let first = true;
   for (const data of definition?.responseData ?? []) {
     await sleep(definition?.responseDelayMs ?? 0);
-    yield { payload: { data, ...(first && { requestInfo: infoOf(requests, context) }) } };
+    yield { payload: { data, requestInfo: first ? infoOf(requests, context) : undefined } };
     first = false;
   }
   if (definition?.error) throw failure(definition.error, first ? infoOf(requests, context) : undefined);
@@ -105,8 +105,8 @@ function infoOf(requests: Any[], context: HandlerContext): RequestInfo {
   return create(ConformancePayload_RequestInfoSchema, {
     requests,
     requestHeaders: [...context.requestHeader].map(([name, value]) => ({ name, value: [value] })),
-    ...(timeoutMs !== undefined && { timeoutMs: BigInt(Math.round(timeoutMs)) }),
-    ...(context.requestMethod === "GET" && { connectGetInfo: { queryParams: params } }),
+    timeoutMs: timeoutMs === undefined ? undefined : BigInt(Math.round(timeoutMs)),
+    connectGetInfo: context.requestMethod === "GET" ? { queryParams: params } : undefined,
   });
 }
 

@@ -111,8 +111,8 @@ function answerTo(word: string, name: string): string | undefined {
 }
 
 const agentCapabilities = {
-  ...(folder !== undefined && { loadSession: true }),
-  ...(resumes !== undefined && { sessionCapabilities: { resume: {} } }),
+  loadSession: folder === undefined ? undefined : true,
+  sessionCapabilities: resumes === undefined ? undefined : { resume: {} },
 };
 
 createInterface({ input: process.stdin }).on("line", (line) => {

@@ -10,7 +10,7 @@ export interface CredentialFlood {
   readonly localAddress: string;
   readonly tls: { readonly cert: string; readonly key: string; readonly ca: string };
   /** Well formed except for its signature; undefined: the certificate is already wrong. */
-  readonly token?: string;
+  readonly token?: string | undefined;
   readonly connections: number;
   /** The concurrent calls over each connection. */
   readonly calls: number;

@@ -163,7 +163,7 @@ export class FakeBridge {
       this.emit(sessionId, "", { type: EventType.SESSION_STARTED, stream: "system" });
     }
     const { status, createdAt } = this.#must(sessionId).info;
-    return { sessionId, status, ...(createdAt && { createdAt }) };
+    return { sessionId, status, createdAt };
   }
 
   #stop(id: string, context: HandlerContext) {

@@ -6,7 +6,7 @@ export interface FakeObject {
   readonly metadata: {
     readonly name: string;
     readonly namespace?: string;
-    readonly uid?: string;
+    readonly uid?: string | undefined;
     readonly resourceVersion?: string;
     readonly labels?: Readonly<Record<string, string>>;
     readonly ownerReferences?: readonly { readonly uid: string }[];

@@ -4,7 +4,7 @@ export type ModelAct =
   | {
       readonly type: "call";
       readonly tool: string;
-      readonly namespace?: string;
+      readonly namespace?: string | undefined;
       readonly input: Readonly<Record<string, unknown>>;
     }
   /** `retryAfter`: seconds, default an hour; 0: no advice. */

@@ -18,9 +18,9 @@ export interface ModelServerOptions {
   /** The pause before each word of an answer; 0 (default) answers at once. A pause keeps the agent busy. */
   readonly wordDelayMs?: number;
   /** The model's behaviour; default: `modelAct` (keywords in the last user text). */
-  readonly act?: (request: ModelRequest) => ModelAct;
+  readonly act?: ((request: ModelRequest) => ModelAct) | undefined;
   /** The behaviour for requests without tools; default: a title. */
-  readonly actWithoutTools?: (request: ModelRequest) => ModelAct;
+  readonly actWithoutTools?: ((request: ModelRequest) => ModelAct) | undefined;
   /** Gets each request whole, also those that no API takes: its headers and its body as JSON. */
   readonly onRequest?: (whole: string) => void;
 }
@@ -29,7 +29,7 @@ export interface ModelServerOptions {
 export interface ModelSpan {
   readonly request: ModelRequest;
   readonly act: ModelAct["type"];
-  endedAt?: number;
+  endedAt?: number | undefined;
 }
 
 const TITLE: ModelAct = { type: "say", text: '{"title":"Test","isNewTopic":false}' };

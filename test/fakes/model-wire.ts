@@ -194,7 +194,7 @@ export function responsesFrames(act: ModelAct, id: string): Frame[] {
       type: "function_call",
       status: "completed",
       name: act.tool,
-      ...(act.namespace !== undefined && { namespace: act.namespace }),
+      namespace: act.namespace,
       arguments: JSON.stringify(act.input),
       call_id: `call_${id}`,
     };

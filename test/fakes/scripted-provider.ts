@@ -42,7 +42,7 @@ export class ScriptedAgent implements SessionHandle {
   }
 
   end(error?: string): void {
-    this.say({ type: "ended", ...(error !== undefined && { error }) });
+    this.say({ type: "ended", error });
   }
 
   async *events(): AsyncGenerator<AgentEvent, void> {

@@ -155,7 +155,7 @@ function routes(
         const caller = claimsOf(context);
         const project = Object.hasOwn(sessions, id) ? sessions[id] : undefined;
         const refusal = sessionRefusal(caller, id, project === undefined ? undefined : { project });
-        audit.policy(context, { session: id, ...(project !== undefined && { project }) }, refusal);
+        audit.policy(context, { session: id, project }, refusal);
         if (refusal) throw refusal;
         inputs.take(caller.issuer, caller.subject, id);
         return { delivered: true };

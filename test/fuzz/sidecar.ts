@@ -35,7 +35,7 @@ export interface SidecarFuzzOptions {
   readonly seed: number;
   readonly inputs: number;
   /** The file that stores the progress: a run with the same file continues from there. */
-  readonly resume?: string;
+  readonly resume?: string | undefined;
   readonly say: (text: string) => void;
 }
 

@@ -241,7 +241,7 @@ describe("gt has an error and a hint for each failure of trust:", () => {
   ])("%s", async (_what, days, message, hint) => {
     const dir = join(scene.dir, `own-${days}`);
     const issuer = days === undefined ? new TestCa("stranger") : scene.consumerCa;
-    const files = issuer.issue({ uris: ["spiffe://prd-manager/client/app"], ...(days !== undefined && { days }) });
+    const files = issuer.issue({ uris: ["spiffe://prd-manager/client/app"], days });
     await writeTls(dir, { ...files, ca: scene.bridgeCa.pem });
     const { code, lines } = await errorOf(["agents", "--tls-dir", dir, ...tokenFlags("p1")]);
     expect(code).toBe(4);

@@ -18,7 +18,7 @@ const serverTls = ca.issue({ ips: ["127.0.0.1"], uris: ["spiffe://test/ns/a/sess
 const clientTls = ca.issue({ uris: ["spiffe://test/client/alice"] });
 
 async function peek(baseUrl: string, tls?: TlsMaterial, protocol: "connect" | "grpc" = "connect"): Promise<unknown> {
-  using connection = sidecarTransport({ baseUrl, protocol, ...(tls && { tls }) });
+  using connection = sidecarTransport({ baseUrl, protocol, tls });
   const client = createClient(SidecarService, connection.transport);
   try {
     return (await client.peek({ lines: 1 }, { timeoutMs: 5000 })).output;

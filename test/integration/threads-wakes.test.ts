@@ -36,7 +36,7 @@ async function typing(agent: string, thread: string) {
   const ended = (outcome: "submitted" | "unknown", typedMs?: number) =>
     ground.wakes.finish(claimed, BY, {
       ...{ state: outcome === "submitted" ? "SUBMITTED" : "UNKNOWN", outcome, offered: intent.upto, againMs: 60_000 },
-      attempt: { attempt: 1, receipt: { outcome, error: "", evidence: [], ...(typedMs !== undefined && { typedMs }) } },
+      attempt: { attempt: 1, receipt: { outcome, error: "", evidence: [], typedMs } },
     });
   return { thread, ended, sendAgain: () => ground.wakes.sendAgain(claimed, BY, 1) };
 }

@@ -4,7 +4,7 @@ import { median } from "../../bench/stats.ts";
 interface GrowthOptions {
   readonly ratioAtMost?: number;
   /** Default: the median. */
-  readonly average?: (values: readonly number[]) => number;
+  readonly average?: ((values: readonly number[]) => number) | undefined;
 }
 
 /** Compares the last third of `values`, in order of time, with the first. NaN counts as no value. */

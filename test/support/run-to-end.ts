@@ -3,9 +3,9 @@ import { execa } from "execa";
 export interface RunOptions {
   /** The whole environment: ours is not added. Default: ours. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  readonly cwd?: string;
+  readonly cwd?: string | undefined;
   /** The program's standard input; default: empty. */
-  readonly input?: string | Uint8Array;
+  readonly input?: string | Uint8Array | undefined;
   /** The time after which it is ended. */
   readonly timeoutMs?: number;
 }

@@ -41,7 +41,7 @@ export interface BridgeConfig {
   /** Undefined: agents get no tokens. */
   readonly sessionTokens: AgentTokenRules | undefined;
   /** The server of `threads` whose tools agents get; undefined: none. */
-  readonly threads: { readonly url: string; readonly caPath?: string } | undefined;
+  readonly threads: { readonly url: string; readonly caPath?: string | undefined } | undefined;
   /** The name of the user that each project's agents run as. Empty: they run as the bridge's user. */
   readonly runAs: ReadonlyMap<string, string>;
   /** The folder for the session folders of such users. */

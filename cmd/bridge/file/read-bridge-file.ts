@@ -54,8 +54,7 @@ function bridgeFileOf(file: ConfigFile<BridgeValues>): BridgeFile {
       retentionMs: sessions.retention,
     },
     sessionTokens: tokens && agentTokenRules(tokens),
-    threads:
-      tokens?.url === undefined ? undefined : { url: tokens.url, ...(tokens.ca_path && { caPath: tokens.ca_path }) },
+    threads: tokens?.url === undefined ? undefined : { url: tokens.url, caPath: tokens.ca_path || undefined },
     runAs: runAsOf(value),
     projectsDir: server.projects_dir,
     inputMaxBytes: value.input.max_size_bytes,

@@ -79,7 +79,7 @@ async function answer(
 ): Promise<number> {
   const { text, requestId } = command;
   const choice = command.choice === undefined ? "" : chosenKey(dialog, command.choice);
-  const request = { dialogId: dialog.id, choice, requestId, ...(text === undefined ? {} : { text }) };
+  const request = { dialogId: dialog.id, choice, requestId, text };
   const result = await found.backend.respond(request, context.signal);
   const label = dialog.choices.find((one) => one.key === choice)?.label;
   return report(result, label === undefined ? "with a text" : `with ${foldedLine(label)}`, {

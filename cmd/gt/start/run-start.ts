@@ -45,7 +45,7 @@ export async function runStart(given: Given<StartFlags>, context: CommandContext
   const session = await sessionNow(bridge, sessionId, isPlaced, context);
   if (!hasFailed(session)) {
     const { sidecarHost: host, sidecarPort: port } = session;
-    await record?.write({ server, sessionId, ...(host !== "" && { sidecar: { host, port } }) }, context.signal);
+    await record?.write({ server, sessionId, sidecar: host === "" ? undefined : { host, port } }, context.signal);
   }
   const taking =
     waitMs === undefined || hasFailed(session)

@@ -11,6 +11,6 @@ export async function runToken(given: Given<TokenFlags>, { out, env, clock }: Co
   const { keyPath, certificatePath, request } = readToken(given, env);
   const key = signingKeyOf(await readNamedInput(keyPath), keyPath);
   const [certificate] = certificatePath === undefined ? [] : certificatesOf(await readNamedInput(certificatePath));
-  out.line(printable`${mintToken(key, { ...request, ...(certificate && { certificate }) }, clock.now())}`);
+  out.line(printable`${mintToken(key, { ...request, certificate }, clock.now())}`);
   return 0;
 }

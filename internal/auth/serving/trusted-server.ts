@@ -33,7 +33,7 @@ export interface TrustedServerDeps {
   readonly health: HealthState;
   readonly metrics: Metrics;
   /** Receives each decision about a caller. Default: none. */
-  readonly audit?: Decisions;
+  readonly audit?: Decisions | undefined;
   /** Absent: the caller's trace ends here. */
   readonly tracer?: Tracer;
 }

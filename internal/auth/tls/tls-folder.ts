@@ -30,7 +30,7 @@ export interface TlsFolderOptions {
   /** Further checks of the files, beyond `checkTls`. @throws DomainError `invalid` */
   readonly check?: (tls: CheckedTls) => void;
   /** Which CAs must have a current revocation list. Default: none. */
-  readonly trust?: TrustOptions;
+  readonly trust?: TrustOptions | undefined;
   /** How often to check without a notification. Default 30 s. */
   readonly pollMs?: number;
   /**

@@ -43,12 +43,12 @@ export interface LocalSessionsDeps {
   /** Those in the configuration. */
   readonly providers: readonly Provider[];
   /** Absent: providers cannot use the mode `terminal` here. */
-  readonly terminals?: TerminalLauncher;
+  readonly terminals?: TerminalLauncher | undefined;
   /** Allows or denies a project to start sessions. Default: all may. @throws DomainError `denied` */
-  readonly checkProject?: (project: string) => void;
+  readonly checkProject?: ((project: string) => void) | undefined;
   readonly metrics?: BridgeMetrics;
   /** Absent: agents get no tokens. */
-  readonly tokens?: SessionTokens;
+  readonly tokens?: SessionTokens | undefined;
   /** Receives the receipt of each input. */
   readonly onReceipt?: (session: SessionKey, receipt: NudgeReceipt) => void;
 }

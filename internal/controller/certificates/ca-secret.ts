@@ -42,7 +42,7 @@ export function readCaSecret(data: CaSecretData, now: number): CaMaterial {
     signer: { certificate: current, key },
     chain: state.type === "reissuing" && data["chain.crt"] ? String(certificate("chain.crt")) : "",
     bundle: [...trusted, ...clients].join(""),
-    ...(crl && { crl }),
+    crl: crl || undefined,
   };
 }
 

@@ -101,7 +101,7 @@ function observeSecret(value: unknown): ObservedSecret {
     labels: (meta["labels"] ?? {}) as Readonly<Record<string, string>>,
     owners: owners.map(({ kind, name, uid }: Json) => ({ kind: String(kind), name: String(name), uid: String(uid) })),
     deleting: meta["deletionTimestamp"] !== undefined,
-    ...((immutable === true || (type ?? TYPE) !== TYPE) && { fixed: true }),
+    fixed: immutable === true || (type ?? TYPE) !== TYPE,
     data: Object.fromEntries(
       Object.entries(data ?? {}).map(([key, base64]) => [key, Buffer.from(base64, "base64").toString()]),
     ),

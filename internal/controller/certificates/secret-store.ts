@@ -11,7 +11,7 @@ export interface SecretOwner {
 export interface SecretContent {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
-  readonly owner?: SecretOwner;
+  readonly owner?: SecretOwner | undefined;
   /** Decoded. */
   readonly data: Readonly<Record<string, string>>;
 }
@@ -39,7 +39,7 @@ export interface SecretStore {
     namespace: string,
     name: string,
     data: Readonly<Record<string, string | undefined>>,
-    seen: SeenVersion & { readonly owner?: SecretOwner },
+    seen: SeenVersion & { readonly owner?: SecretOwner | undefined },
     signal: AbortSignal,
   ): Promise<void>;
   /** Does nothing if it is gone. @throws DomainError `precondition` if it was changed since */

@@ -21,7 +21,7 @@ export interface IssuingCa {
   /** `ca.crt` of every Secret, PEM: the CAs to which the certificates of a sidecar and its callers must lead. */
   readonly bundle: string;
   /** `crl.pem` of every Secret, PEM; undefined: none. */
-  readonly crl?: string;
+  readonly crl?: string | undefined;
 }
 
 /** For nodes whose clocks are behind; added to the minute by which every certificate is backdated. */

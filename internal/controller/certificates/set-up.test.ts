@@ -14,7 +14,7 @@ const WISH = {
 const client = (name: string, owner?: SecretOwner): WishedSecret => ({
   name: `town-client-${name}`,
   content: { type: "client", client: name },
-  ...(owner && { owner }),
+  owner,
 });
 const DAY_MS = 86_400_000;
 const never = new AbortController().signal;

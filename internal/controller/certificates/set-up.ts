@@ -29,7 +29,7 @@ export interface SetUpWish {
 /** A Secret of the set-up. */
 export interface WishedSecret extends Pick<SetUpSecret, "name" | "content"> {
   /** The object with which it is deleted; undefined: none. */
-  readonly owner?: SecretOwner;
+  readonly owner?: SecretOwner | undefined;
 }
 
 type SetUpStep = "made" | "renewed" | "kept";
@@ -87,15 +87,10 @@ async function ensureFiles(
   }
   const data = await make(found);
   if (found !== undefined) {
-    await secrets.patch(namespace, name, data, { ...found, ...(owner && { owner }) }, signal);
+    await secrets.patch(namespace, name, data, { ...found, owner }, signal);
     return { data, step: "renewed" };
   }
-  const other = await createOrGet(
-    secrets,
-    namespace,
-    { name, labels: OURS, data: present(data), ...(owner && { owner }) },
-    signal,
-  );
+  const other = await createOrGet(secrets, namespace, { name, labels: OURS, data: present(data), owner }, signal);
   return other === undefined ? { data, step: "made" } : { data: other.data, step: "kept" };
 }
 

@@ -31,7 +31,7 @@ function tokensWith(shown?: ShownSecret, serverCa?: () => string): TokenSecrets 
   const own = { keyPath: keyPath(), issuer: "gastown", audience: "threads" };
   const rules = { ...own, role: "worker", roles: ["reviewer"], ttlMs: HOUR_MS };
   const deps = { secrets, clock, logger: silentLogger, tokens: new AgentTokens({ clock }, rules) };
-  return new TokenSecrets({ ...deps, ...(shown && { shown }), ...(serverCa && { serverCa }) });
+  return new TokenSecrets({ ...deps, shown, serverCa });
 }
 
 function record(more: Partial<SessionRecord> = {}, secretName = NAME, options = {}): SessionRecord {

@@ -17,9 +17,9 @@ export interface TokenSecretsDeps {
    * The CAs of the server that the tokens are for, PEM: `ca.crt` of each Secret. Absent: there is no such file.
    * @throws DomainError while they are not known
    */
-  readonly serverCa?: () => string;
+  readonly serverCa?: (() => string) | undefined;
   /** A Secret that a watch shows unchanged is not read again. Absent: there is no watch. */
-  readonly shown?: ShownSecret;
+  readonly shown?: ShownSecret | undefined;
 }
 
 /** The watch shows an earlier deletion; a finalizer may delay it without a limit. */

@@ -23,7 +23,7 @@ export interface ObservedPod {
   /** Name of the Secret in the volume `session`. */
   readonly tokenSecret?: string | undefined;
   /** Secrets that the containers need to start, 16 at most; absent: none. */
-  readonly mountedSecrets?: readonly string[];
+  readonly mountedSecrets?: readonly string[] | undefined;
   readonly status: PodFacts;
 }
 
@@ -111,7 +111,7 @@ export function observePod(pod: unknown): ObservedPod {
       .slice(0, MAX_GATES)
       .map((gate) => asText(objectOf(gate)["name"])),
     ...{ tlsSecret, tokenSecret },
-    ...(mountedSecrets.length > 0 && { mountedSecrets }),
+    mountedSecrets: mountedSecrets.length > 0 ? mountedSecrets : undefined,
     status: factsOf(status, spec),
   };
 }

@@ -34,7 +34,7 @@ export class PodClient {
     signal: AbortSignal,
     timeoutMs?: number,
   ): Promise<ObservedPod | undefined> {
-    const request = { method: "GET", path: podsPath(namespace, name), ...(timeoutMs && { timeoutMs }) } as const;
+    const request = { method: "GET", path: podsPath(namespace, name), timeoutMs } as const;
     try {
       return observePod(await this.#api.call(request, signal));
     } catch (err) {

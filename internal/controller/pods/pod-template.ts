@@ -35,7 +35,7 @@ export interface AgentPodPlan {
   /** A Secret with the session's token, mounted in the agent's container at `/etc/gt/session`. */
   readonly sessionSecret?: string;
   /** The threads server whose tools the agent gets; its CA is `ca.crt` of `sessionSecret`. Absent: no tools. */
-  readonly threadsUrl?: string;
+  readonly threadsUrl?: string | undefined;
   /** Rules for `--allow-client`; empty: the controllers of the trust domain. */
   readonly allowClients: readonly string[];
   /** Time that the sidecar serves after the agent's end, ms; 0: none. */

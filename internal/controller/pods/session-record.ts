@@ -143,13 +143,13 @@ export function sessionInfo(record: SessionRecord, known: SessionKnowledge): Ses
     repoPath: pod.annotations[ANNOTATIONS.repoPath] ?? "",
     agentOpts: optionsOf(pod),
     createdAt: pod.createdAt,
-    ...(!Number.isNaN(stoppedAt) && { stoppedAt }),
+    stoppedAt: Number.isNaN(stoppedAt) ? undefined : stoppedAt,
     lastSeq: 0n,
     epoch: "",
     agent: pod.annotations[ANNOTATIONS.address] ?? labelledAddress(pod.labels),
     restarts: Math.min(restartsOf(pod), MAX_INT32),
     agentSessionId: "",
-    ...(sidecar && { sidecar }),
+    sidecar,
   };
 }
 

@@ -313,7 +313,7 @@ export class PodSessions implements SessionBackend, Task {
   }
 
   #tell(type: SessionChange["type"], record: SessionRecord, receipt?: NudgeReceipt): void {
-    this.#changes.tell({ type, session: this.#info(record), ...(receipt && { receipt }) });
+    this.#changes.tell({ type, session: this.#info(record), receipt });
     this.#changed.notify();
     if (type === "changed") this.#watched.look(record);
   }

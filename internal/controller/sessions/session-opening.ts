@@ -12,7 +12,7 @@ export interface SessionOpeningDeps {
   readonly limits: StartLimits;
   readonly certificates: CertificateReconciler;
   /** Absent: agents get no tokens. */
-  readonly tokens?: TokenSecrets;
+  readonly tokens?: TokenSecrets | undefined;
 }
 
 /**

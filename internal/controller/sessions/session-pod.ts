@@ -62,11 +62,7 @@ export function sessionPodPlan(
     agentEnv: optionsEnv(template, withoutAgent(session.agentOpts)),
     credentials:
       binding.credentials === "plaintext" ? { type: "plaintext" } : { type: "secret", name: secretName(name) },
-    ...(hasTokens &&
-      binding.credentials === "secret" && {
-        sessionSecret: tokenSecretName(name),
-        ...(threadsUrl !== undefined && { threadsUrl }),
-      }),
+    ...(hasTokens && binding.credentials === "secret" && { sessionSecret: tokenSecretName(name), threadsUrl }),
     allowClients: allowClients(binding.project),
     lingerMs: retentionMs + LINGER_MARGIN_MS,
     gated: binding.credentials === "secret",

@@ -99,7 +99,7 @@ class Reader implements FrameTarget {
   #onDrain: (() => void)[] = [];
 
   constructor(shared: SharedEvents, sidecar: Sidecar, { after, isLive = true, uid = "pod" }: Wanted = {}) {
-    const from = { subscriber: "", epoch: after?.epoch ?? "", ...(after && { after: after.seq }) };
+    const from = { subscriber: "", epoch: after?.epoch ?? "", after: after?.seq };
     const feed = shared.feed({ uid, key: KEY, terminal: () => sidecar.terminal, isLive }, from, caller);
     this.ended = feed.pipe(this, this.stop.signal).then(
       () => "end",

@@ -135,7 +135,7 @@ export class SharedEvents implements AsyncDisposable {
     signal: AbortSignal,
     tail: EventTail | undefined,
   ): Promise<ReadUpTo | undefined> {
-    const position = { subscriberId: subscriber, epoch, ...(after !== undefined && { afterSeq: after }) };
+    const position = { subscriberId: subscriber, epoch, afterSeq: after };
     const request = create(SidecarStreamEventsRequestSchema, position);
     const stop = tail === undefined ? signal : AbortSignal.any([signal, tail.ended]);
     for await (const payload of terminal().stream(SidecarService.method.streamEvents, request, caller, stop)) {

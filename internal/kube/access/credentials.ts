@@ -11,7 +11,7 @@ export interface ClusterAccess {
   /** Headers for authorization and impersonation. */
   readonly headers: AccessHeaders;
   /** Proxy to the server: its URL, and a Node agent for it. Undefined: connect directly. */
-  readonly proxy?: { readonly url: string; readonly agent: Agent };
+  readonly proxy?: { readonly url: string; readonly agent: Agent } | undefined;
 }
 
 /** A header with a list of values is repeated. */

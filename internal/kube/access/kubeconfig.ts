@@ -94,21 +94,18 @@ class FileCredentials implements KubeCredentials {
     const { ca } = own;
     const cert = plugin?.certificate ?? own.cert;
     const key = plugin?.key ?? own.key;
-    const tls: ClusterTls = {
-      ...{ ca, cert, key },
-      ...(servername !== "" && { servername }),
-    };
+    const tls: ClusterTls = { ca, cert, key, ...(servername !== "" && { servername }) };
     const { proxy, authorization } = await this.#ofLibrary();
     const known = (await authorizationOf(user, plugin)) ?? authorization;
     return {
       server: asText(cluster["server"]),
       tls,
       headers: { ...impersonated(user), ...(known !== undefined && { authorization: known }) },
-      ...(proxy && { proxy }),
+      proxy,
     };
   }
 
-  async #ofLibrary(): Promise<Pick<ClusterAccess, "proxy"> & { readonly authorization?: string }> {
+  async #ofLibrary(): Promise<Pick<ClusterAccess, "proxy"> & { readonly authorization?: string | undefined }> {
     if (this.#library === undefined) return {};
     const options: RequestOptions & { headers: Record<string, string> } = { headers: {} };
     try {
@@ -119,10 +116,7 @@ class FileCredentials implements KubeCredentials {
     const { agent, headers } = options;
     const url = asText(this.#cluster["proxy-url"]);
     const authorization = headers["Authorization"];
-    return {
-      ...(url !== "" && typeof agent === "object" && { proxy: { url, agent } }),
-      ...(authorization !== undefined && { authorization }),
-    };
+    return { proxy: url !== "" && typeof agent === "object" ? { url, agent } : undefined, authorization };
   }
 }
 

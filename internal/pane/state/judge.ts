@@ -11,7 +11,7 @@ export interface JudgeSignals {
   readonly everReady: boolean;
   readonly hook?: { readonly event: HookEvent; readonly at: number } | undefined;
   readonly file?: { readonly state: FileState; readonly at: number } | undefined;
-  readonly screen?: ScreenSign;
+  readonly screen?: ScreenSign | undefined;
   readonly lastOutputAt?: number | undefined;
   /**
    * When the agent's processes were last seen to compute or write. They are checked only shortly before the agent would

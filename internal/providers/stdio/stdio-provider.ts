@@ -59,7 +59,7 @@ export interface StdioDeps {
    */
   readonly userOf?: UserOf;
   /** The user that programs run as when they are asked for their versions. Default: this process's user. */
-  readonly asking?: UnixUser;
+  readonly asking?: UnixUser | undefined;
   /** The provider's agents can also run in terminals, which other code starts. Default false. */
   readonly hasTerminals?: boolean;
 }

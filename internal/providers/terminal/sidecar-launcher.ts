@@ -60,7 +60,7 @@ export interface SidecarLauncherOptions {
   /** The parent of the sessions' folders; accessible only to this user. */
   readonly folder: string;
   /** The users that projects' agents run as, and the parent of their folders. Absent: this process's user. */
-  readonly apart?: { readonly userOf: UserOf; readonly places: string };
+  readonly apart?: { readonly userOf: UserOf; readonly places: string } | undefined;
   /** By provider. */
   readonly programs: ReadonlyMap<string, TerminalProgram>;
 }

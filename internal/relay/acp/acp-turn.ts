@@ -35,7 +35,7 @@ export function answerOfPrompt(response: ExactJson, text: string): readonly Resu
     return [failure("agent_protocol", "the agent ended its turn without a stop reason")];
   }
   const usage = member(response, "usage");
-  const more = { stop_reason: stop, ...(usage !== undefined && usage !== null && { usage }) };
+  const more = { stop_reason: stop, usage: usage ?? undefined };
   if (stop === "cancelled") return [cancellation("agent")];
   if (stop === "end_turn") return [{ type: "result.success", payload: { text, ...more } }];
   const partial: readonly ResultPart[] = text === "" ? [] : [{ type: "result.partial", payload: { text } }];

@@ -4,11 +4,7 @@ import type { JsonObject } from "./json-text.ts";
 
 const running = { sessionUpdate: "state_update", state: "running" };
 const asks = { sessionUpdate: "state_update", state: "requires_action" };
-const idle = (stopReason?: string) => ({
-  sessionUpdate: "state_update",
-  state: "idle",
-  ...(stopReason && { stopReason }),
-});
+const idle = (stopReason?: string) => ({ sessionUpdate: "state_update", state: "idle", stopReason });
 const echo = { sessionUpdate: "user_message", messageId: "u" };
 const chunk = (text: string, messageId = "m") => ({
   ...{ sessionUpdate: "agent_message_chunk", messageId, content: { type: "text", text } },

@@ -51,7 +51,7 @@ export function controlReply(
   lane: { readonly sessionId: string; readonly role: string },
   payload: Readonly<Record<string, unknown>>,
 ): string {
-  return writeJson({ ...(id !== undefined && { id }), session_id: lane.sessionId, role: lane.role, type, payload });
+  return writeJson({ id, session_id: lane.sessionId, role: lane.role, type, payload });
 }
 
 export function controlError(

@@ -10,7 +10,7 @@ export function mcpRequest(id: string, messages: readonly ChatMessage[], setting
     modelPreferences: { hints: [{ name: model }] },
     systemPrompt: system,
     maxTokens,
-    ...(tools && { tools: tools.map(toolOf) }),
+    tools: tools?.map(toolOf),
   };
   return writeJson({ jsonrpc: "2.0", id, method: "sampling/createMessage", params });
 }
@@ -28,7 +28,7 @@ function blockOf(block: JsonObject): ExactJson {
     ...rest,
     toolUseId: tool_use_id,
     content: isList(blocks) ? blocks : [{ type: "text", text: writeJson(blocks ?? null) }],
-    ...(is_error !== undefined && { isError: is_error }),
+    isError: is_error,
   };
 }
 

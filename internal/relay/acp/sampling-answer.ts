@@ -26,11 +26,7 @@ export function answerOfError(error: ExactJson): SamplingAnswer {
     return { parts: [failure("agent_protocol", "the agent's error is not an object")], assistant: undefined };
   }
   const [message, code, data] = [member(error, "message"), member(error, "code"), member(error, "data")];
-  const payload = {
-    error: typeof message === "string" ? message : "the agent answered with an error",
-    ...(code !== undefined && { code }),
-    ...(data !== undefined && { data }),
-  };
+  const payload = { error: typeof message === "string" ? message : "the agent answered with an error", code, data };
   return { parts: [{ type: "result.failure", payload }], assistant: undefined };
 }
 
@@ -64,10 +60,6 @@ function finalParts(blocks: readonly JsonObject[], result: JsonObject): readonly
   const text = blocks.map((block) => textOf(block) ?? "").join("");
   const stop = member(result, "stop_reason") ?? member(result, "stopReason");
   const usage = member(result, "usage");
-  const payload = {
-    text,
-    ...(stop !== undefined && { stop_reason: stop }),
-    ...(usage !== undefined && { usage }),
-  };
+  const payload = { text, stop_reason: stop, usage };
   return [...others, { type: "result.success", payload }];
 }

@@ -17,6 +17,6 @@ export function defaultSampling(role: string): SamplingSettings {
 /** Writes the JSON-RPC request of a turn in the seed's dialect. `id` stays a string. */
 export function seedRequest(id: string, messages: readonly ChatMessage[], settings: SamplingSettings): string {
   const { model, maxTokens, system, tools } = settings;
-  const params = { messages, model, max_tokens: maxTokens, system, ...(tools && { tools }) };
+  const params = { messages, model, max_tokens: maxTokens, system, tools };
   return writeJson({ jsonrpc: "2.0", id, method: "sampling/createMessage", params });
 }

@@ -41,6 +41,6 @@ function toolResult(payload: JsonObject): ExactJson {
     type: "tool_result",
     tool_use_id: member(payload, "tool_id"),
     content: member(payload, "content"),
-    ...(isError !== undefined && { is_error: isError }),
+    is_error: isError,
   };
 }

@@ -16,7 +16,7 @@ export interface AgentClaims extends TokenClaims {
 /** An issuer of agents' tokens, and the sessions that it may sign for. */
 export interface AgentIssuer extends IssuerRule {
   /** Session names; a name that ends with `*` is a prefix. Default: any session. */
-  readonly sessions?: readonly string[];
+  readonly sessions?: readonly string[] | undefined;
 }
 
 /**

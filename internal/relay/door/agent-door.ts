@@ -32,7 +32,7 @@ export interface AgentDoorDeps extends LinkDeps {
   readonly lanes: Lanes;
   readonly outbox: LaneDeps["outbox"];
   /** Records whether each agent that has passed the gates is admitted or refused. */
-  readonly audit?: Pick<AuditLog, "policy">;
+  readonly audit?: Pick<AuditLog, "policy"> | undefined;
   /** Extends the calls of a connection to the end of this token, if that is later. */
   readonly renew: (connection: Peer, token: VerifiedToken) => void;
   /** Aborted when the relay stops admitting agents. */

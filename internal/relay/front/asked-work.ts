@@ -221,7 +221,7 @@ export class AskedWork {
     const kind = isObject(option) ? option["kind"] : undefined;
     const isGranted = option !== undefined && !String(kind).startsWith("reject");
     const { sessionId } = this.#lane;
-    const named = { ...(option !== undefined && { option_id: chosen }), by: this.#caller.name };
+    const named = { option_id: option && chosen, by: this.#caller.name };
     const type = isGranted ? "approval.granted" : "approval.rejected";
     const body = writeJson({
       ...{ id: randomUUID(), session_id: sessionId, type },

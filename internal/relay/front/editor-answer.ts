@@ -44,8 +44,7 @@ function responseOf(last: WorkPart | undefined): EditorAnswer["response"] {
   const { reason, code, error, data } = payload;
   if (typeof reason === "string" && STOPS.has(reason)) return { result: { stopReason: reason } };
   const message = typeof error === "string" ? error : "the work failed";
-  const more = { ...(reason !== undefined && { reason }), ...(data !== undefined && { data }) };
-  return { error: { code: typeof code === "number" ? code : FAILED, message, data: more } };
+  return { error: { code: typeof code === "number" ? code : FAILED, message, data: { reason, data } } };
 }
 
 /** An update with the agent's text. */
@@ -58,6 +57,6 @@ function toolCall({ payload }: WorkPart): JsonObject {
   const { tool_name: name, tool_id: id, input } = payload;
   return {
     ...{ sessionUpdate: "tool_call", toolCallId: String(id), title: String(name), kind: "other", status: "pending" },
-    ...(input !== undefined && { rawInput: input }),
+    rawInput: input,
   };
 }

@@ -169,9 +169,10 @@ export class EditorConnection {
     session.continues = generation > 0;
     const { last } = session;
     const relay = {
-      ...(last && { epoch: last.epoch, seq: last.seq }),
+      epoch: last?.epoch,
+      seq: last?.seq,
       gaps: gap === undefined ? [] : [{ epoch: gap.epoch, first: gap.first, to: gap.to }],
-      ...(isMissing && { missing_works: done.size - prompts }),
+      missing_works: isMissing ? done.size - prompts : undefined,
     };
     return { ...ignored(params, relay) };
   }

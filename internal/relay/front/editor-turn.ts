@@ -29,7 +29,7 @@ export class EditorTurn {
   ) {
     this.#calls = calls;
     this.#lane = lane;
-    const payload = { prompt: prompt ?? null, ...(lane.continues && { continue: true }) };
+    const payload = { prompt: prompt ?? null, continue: lane.continues || undefined };
     const asked = { id: this.#id, payload, traceparent, maxBytes, isNamed: false };
     this.#work = new AskedWork(deps, lane.lane, asked, {
       name: "editor",

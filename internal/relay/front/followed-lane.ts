@@ -153,7 +153,7 @@ export class FollowedLane {
     const [id, update] = [member(body, "id"), member(body, "payload")];
     if (!isObject(update)) return;
     this.#last = place;
-    this.update(update, { ...place, ...(id !== undefined && { id }) }, bytes);
+    this.update(update, { ...place, id }, bytes);
     const shown = this.#shown;
     if (shown === undefined || shown.workId !== id || shown.text === undefined) return;
     shown.text += chunkText(update) ?? "";

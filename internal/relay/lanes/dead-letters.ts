@@ -45,7 +45,7 @@ export async function rejectWork(
 ): Promise<void> {
   const { logger, metrics, events } = deps;
   const fields = { session_id: lane.sessionId, role: lane.role, reason, work_seq: item.seq, bytes: item.data.length };
-  logger.warn({ action: "work_rejected", ...fields, ...(id !== undefined && { id }) }, "work was rejected");
+  logger.warn({ action: "work_rejected", ...fields, id }, "work was rejected");
   metrics.deadLetters.inc({ reason });
   metrics.translationErrors.inc({ dialect: "work", reason });
   await publishStored(deps, letterOf(deps, lane, item, { reason, msgId: `dead/${item.seq}` }), signal);
@@ -56,7 +56,7 @@ export async function rejectWork(
     await publishStored(deps, { subject: subjects.results(lane), body, msgId }, signal);
   }
   await settle(deps, item, signal);
-  events.publish(lane.sessionId, "work.rejected", { role: lane.role, reason, ...(id !== undefined && { id }) });
+  events.publish(lane.sessionId, "work.rejected", { role: lane.role, reason, id });
 }
 
 /** Publishes a dead letter for a decision on a permission that no known signer has signed. */

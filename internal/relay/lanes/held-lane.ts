@@ -326,11 +326,7 @@ function traceparentOf({ headers }: WorkItem): string | undefined {
 
 /** The dialect, session and place that the log records for a prompt. */
 function placeOf({ dialect, agentSession, agentPlace }: LaneLink): Pick<Prompted, "dialect"> & Partial<Prompted> {
-  return {
-    dialect,
-    ...(agentSession !== undefined && { agent_session: agentSession }),
-    ...(agentPlace !== undefined && { agent_place: agentPlace }),
-  };
+  return { dialect, agent_session: agentSession, agent_place: agentPlace };
 }
 
 /** A prompt as it is shown to editors that open the session again. */

@@ -139,7 +139,7 @@ export async function askReplay(
   { sessionId, role }: LaneName,
   after: ProgressPlace | undefined,
 ): Promise<JsonObject | undefined> {
-  const body = writeJson({ op: "replay", session_id: sessionId, role, ...(after && { after }) });
+  const body = writeJson({ op: "replay", session_id: sessionId, role, after });
   const subject = instance === undefined ? subjects.status : subjects.instance(instance);
   try {
     const answer = await bus.nc.request(subject, body, { timeout: instance === undefined ? REPLAY_MS : CONTROL_MS });

@@ -134,7 +134,7 @@ export class LaneControl {
         return {
           ...{ state: "held", agent_id: agentId, dialect, connection_id: connectionId, instance: this.#deps.instance },
           ...{ generation: held.generation, turn: open, queued: await countQueued(this.#deps.bus, lane) },
-          ...(id !== undefined && { work: await this.#workState(lane, id, held.state) }),
+          work: id === undefined ? undefined : await this.#workState(lane, id, held.state),
         };
       }
     }
@@ -161,9 +161,10 @@ export class LaneControl {
       case "status":
         return {
           ...{ state: "free", turn: null, queued: await countQueued(bus, lane) },
-          ...(id !== undefined && {
-            work: await this.#workState(lane, id, await readLane(new LaneLog(bus, clock, lane))),
-          }),
+          work:
+            id === undefined
+              ? undefined
+              : await this.#workState(lane, id, await readLane(new LaneLog(bus, clock, lane))),
         };
     }
   }

@@ -116,7 +116,7 @@ export class LaneJournal {
     const kept = exchange === undefined ? 0 : Buffer.byteLength(writeJson(exchange));
     if (bytes > room) return { record: { ...common, parts: [ANSWER_TOO_LARGE] }, bytes: ENVELOPE_BYTES };
     const isKept = exchange !== undefined && kept <= MAX_CONVERSATION_BYTES && bytes + kept <= room;
-    return { record: { ...common, parts, ...(isKept && { exchange }) }, bytes: bytes + ENVELOPE_BYTES };
+    return { record: { ...common, parts, exchange: isKept ? exchange : undefined }, bytes: bytes + ENVELOPE_BYTES };
   }
 
   /** Publishes the answer in the log, if there is one, and records that it is done. */

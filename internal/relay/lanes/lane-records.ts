@@ -29,7 +29,7 @@ export interface Answered extends TurnWork {
   readonly agent_id: string;
   readonly dialect: Dialect;
   /** The exchange for the conversation; absent: there is none. */
-  readonly exchange?: Exchange;
+  readonly exchange?: Exchange | undefined;
   /** True: the exchange begins a new conversation. */
   readonly fresh: boolean;
 }
@@ -41,9 +41,9 @@ export interface Prompted extends TurnWork {
   readonly attempt: number;
   readonly dialect: Dialect;
   /** The agent's own session that gets the prompt; absent: the agent has none. */
-  readonly agent_session?: string;
+  readonly agent_session?: string | undefined;
   /** The place in that session from which the answer can be read again. */
-  readonly agent_place?: string;
+  readonly agent_place?: string | undefined;
 }
 
 /** A record of a lane's log. */
@@ -64,7 +64,7 @@ export type LaneRecord =
       /** An interrupted turn. Absent, like the next member, in logs of earlier versions. */
       readonly prompted?: Prompted | null;
       readonly cancelled?: readonly (readonly [id: string, by: string])[];
-      readonly agent_session?: string;
+      readonly agent_session?: string | undefined;
     };
 
 const TYPES: ReadonlySet<unknown> = new Set([

@@ -87,14 +87,7 @@ function snapshotWith(state: LaneState, ids: number): Extract<LaneRecord, { read
   const { generation, holder, prompted, exchanges, agentSession } = state;
   const latest = (known: ReadonlyMap<string, string>) => [...known].slice(Math.max(0, known.size - ids));
   const known = { prompted: prompted ?? null, done: latest(state.done), cancelled: latest(state.cancelled) };
-  return {
-    t: "snapshot",
-    generation,
-    holder: holder ?? null,
-    ...known,
-    exchanges,
-    ...(agentSession !== undefined && { agent_session: agentSession }),
-  };
+  return { t: "snapshot", generation, holder: holder ?? null, ...known, exchanges, agent_session: agentSession };
 }
 
 function afterDone(state: LaneState, id: string, hash: string): LaneState {

@@ -33,7 +33,7 @@ export class Permissions {
   constructor(deps: LaneDeps, policy: PermissionPolicy, newId: () => string) {
     this.#deps = deps;
     this.#answers = new LateAnswers(deps, ({ sessionId, approvalId, id }) => {
-      deps.events.publish(sessionId, "approval.stale", { approval_id: approvalId, ...(id !== undefined && { id }) });
+      deps.events.publish(sessionId, "approval.stale", { approval_id: approvalId, id });
     });
     this.#policy = policy;
     this.#newId = newId;

@@ -134,7 +134,7 @@ export class AcpConnection {
   }
 
   async prompt(sessionId: string | undefined, { work, traceparent }: Prompt, signal: AbortSignal): Promise<ExactJson> {
-    const _meta = { "relay.msg_id": work.id, ...(traceparent !== undefined && { traceparent }) };
+    const _meta = { "relay.msg_id": work.id, traceparent };
     return await this.calls.call("session/prompt", { sessionId, prompt: promptBlocks(work), _meta }, signal);
   }
 

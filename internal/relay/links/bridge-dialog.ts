@@ -20,7 +20,7 @@ export function requestOfDialog(workId: string, { id, kind, title, text, choices
     },
     options: choices.slice(0, MAX_CHOICES).map(({ key, label }) => {
       const means = meaningOf(label);
-      return { optionId: key, name: label.slice(0, MAX_TITLE), ...(means !== undefined && { kind: means }) };
+      return { optionId: key, name: label.slice(0, MAX_TITLE), kind: means };
     }),
   };
 }

@@ -10,7 +10,7 @@ import { covers, isReserved } from "./subjects.ts";
 export interface Subscribed {
   readonly subject: string;
   /** The queue group: one of its members gets each message. */
-  readonly queue?: string;
+  readonly queue?: string | undefined;
   /** Called with each published message. Must not throw. */
   readonly onMessage: (message: Msg) => void;
 }

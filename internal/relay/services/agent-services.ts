@@ -110,7 +110,7 @@ export class AgentServices implements Task {
   }
 
   #offer(subject: string, queue: string | undefined, onMessage: (message: Msg) => void, signal: AbortSignal): void {
-    const subscribed = { subject, onMessage, ...(queue !== undefined && { queue }) };
+    const subscribed = { subject, onMessage, queue };
     keepSubscribed(this.#deps, subscribed, signal).catch((err: unknown) => {
       this.#deps.logger.error({ action: "nats_refuses", subject, err: errorText(err) }, "an agent is not offered");
     });
@@ -139,7 +139,7 @@ export class AgentServices implements Task {
     const refusal = this.#refusal(laneKey(lane), message, named);
     const id = named === "" ? randomUUID() : named;
     const fields = { session_id: lane.sessionId, role: lane.role, bytes: data.length };
-    logger.info({ action: "prompted", ...fields, ...(refusal && { refusal }) }, "a prompt came");
+    logger.info({ action: "prompted", ...fields, refusal }, "a prompt came");
     if (refusal !== undefined) {
       counted.errors++;
       replies.error(refusal.startsWith("too many") ? 500 : 400, refusal);

@@ -42,11 +42,7 @@ function failureOf(last: WorkPart | undefined): ServiceFailure | undefined {
   if (type !== "result.failure") return undefined;
   const { error, code, reason, data } = payload;
   const message = typeof error === "string" ? error : "the work failed";
-  const details = {
-    ...(code !== undefined && { code }),
-    ...(reason !== undefined && { reason }),
-    ...(data !== undefined && { data }),
-  };
+  const details = { code, reason, data };
   return { message, details };
 }
 

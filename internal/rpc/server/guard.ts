@@ -44,7 +44,7 @@ export interface GuardDeps {
 export interface GuardOptions {
   readonly tls?: unknown;
   readonly clientCertificate?: "required" | "optional";
-  readonly believes?: (peer: Peer) => boolean;
+  readonly believes?: ((peer: Peer) => boolean) | undefined;
   readonly shareOf?: (path: string, share: string) => string;
   readonly hostCheck?: HostCheck;
   readonly gates?: readonly Gate[];

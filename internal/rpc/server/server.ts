@@ -67,7 +67,7 @@ export interface RpcServerOptions extends ListenAddress {
   /** With `tls`: names the owner of a certificate without a URI name. Default: such a caller has no identity. */
   readonly identify?: Identify;
   /** Trusts a peer to name, in the header `gastown-sender`, the person on whose behalf it calls. Default: none. */
-  readonly believes?: (peer: Peer) => boolean;
+  readonly believes?: ((peer: Peer) => boolean) | undefined;
   /** The share that a caller's calls at a path count in, given the name of the caller's own. Default: that. */
   readonly shareOf?: (path: string, share: string) => string;
   /** The accepted values of `Host` and `Origin`; default: any. For plaintext listeners. */
@@ -83,7 +83,7 @@ export interface RpcServerOptions extends ListenAddress {
   /** Answers other requests. Default: 404. */
   readonly fallback?: (req: ServerRequest, res: ServerResponse12) => void | Promise<void>;
   /** The largest request message, bytes; a larger one fails with `resource_exhausted`. Default 512 KiB. */
-  readonly readMaxBytes?: number;
+  readonly readMaxBytes?: number | undefined;
   /** Wait between NOT_SERVING and the end of listening, so that callers can turn away, ms. Default 0. */
   readonly drainDelayMs?: number;
   /** How long calls may continue after they were asked to stop, ms. Default 5 s. */

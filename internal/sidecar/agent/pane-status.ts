@@ -17,14 +17,14 @@ export function paneStatus({ lifecycle, report, output, ...numbers }: StatusFact
   const { lastOutputAt, epoch, emulator } = output;
   return {
     ...{ alive, state, stateSince: since, evidence, restarts, epoch, draft, background, ...numbers },
-    ...(dialog !== undefined && { dialog }),
+    dialog,
     agentPid: alive ? pid : 0,
-    ...(exitCode !== undefined && { exitCode }),
+    exitCode,
     uptimeSeconds: alive ? Math.max(0, Math.floor((now - startedAt) / 1000)) : 0,
-    ...(lastOutputAt !== undefined && { lastOutputAt }),
+    lastOutputAt,
     cols: emulator.cols,
     rows: emulator.rows,
-    ...(parkedUntil !== undefined && { parkedUntil }),
-    ...(agentSessionId !== undefined && { agentSessionId }),
+    parkedUntil,
+    agentSessionId,
   };
 }

@@ -68,7 +68,7 @@ class Stage {
 
   is(state: AgentStateName, dialog?: Dialog): void {
     const since = this.clock.now();
-    this.#monitor.report = { ...REPORT, state, since, ...(dialog === undefined ? {} : { dialog }) };
+    this.#monitor.report = { ...REPORT, state, since, dialog };
     this.#monitor.changes.notify();
   }
 

@@ -150,7 +150,7 @@ export class EventRecorder implements Task {
     this.#deps.lines.tellScreen(true);
     this.#deps.lines.interrupted();
     const error = this.#wasAsked || exitCodeOf(end.exit) === 0 ? undefined : errorOf(end);
-    this.#deps.events.stopped({ done: !end.restartDue, ...(error === undefined ? {} : { error }) });
+    this.#deps.events.stopped({ done: !end.restartDue, error });
     if (!end.restartDue) this.#over.resolve();
   }
 }

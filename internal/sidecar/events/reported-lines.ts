@@ -71,7 +71,7 @@ export class ReportedLines implements Task {
   get standing(): EventRecord & { readonly type: "standing" } {
     const { remembered, isOpen } = this.#lines;
     const { lines, above } = this.#isDrawn ? this.#reported() : remembered;
-    return { type: "standing", lines, ...(above > 0 && { above }), ...(isOpen && { isOpen }) };
+    return { type: "standing", lines, above: above > 0 ? above : undefined, isOpen: isOpen || undefined };
   }
 
   #reported(): { readonly lines: readonly number[]; readonly above: number } {

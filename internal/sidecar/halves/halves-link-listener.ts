@@ -81,9 +81,9 @@ export class HalvesLinkListener implements Task {
     if (message.type === "process") return { id, ...this.#deps.inspect(message.pid, message) };
     if (message.type === "oom-kills") {
       const oomKills = this.#deps.oomKills();
-      return { id, ...(oomKills !== undefined && { oomKills }) };
+      return { id, oomKills };
     }
     const session = await this.#deps.settle(message.pid);
-    return { id, ...(session !== undefined && { session }) };
+    return { id, session };
   }
 }

@@ -33,8 +33,8 @@ export type SessionFate = "there" | "gone";
 /** The answer to a question, on the connection that it came by. */
 export interface ControlAnswer extends ProcessFacts {
   readonly id: number;
-  readonly session?: SessionFate;
-  readonly oomKills?: number;
+  readonly session?: SessionFate | undefined;
+  readonly oomKills?: number | undefined;
 }
 
 export type ControlQuestion = Extract<ControlMessage, { readonly id: number }>;
@@ -50,7 +50,7 @@ export interface ControlHello {
   /** Changes with each agent that a supervising half starts, and stays over restarts of that agent's program. */
   readonly agentId: string;
   /** Version of the agent program; absent while it is not known. */
-  readonly agent?: string;
+  readonly agent?: string | undefined;
 }
 
 /** Undefined for anything that is not a message: the agent shares the folder, so it may write here. */
@@ -77,16 +77,16 @@ const AGENT_ID = /^[A-Za-z0-9-]{1,64}$/;
 export function parseControlAnswer(line: string): ControlAnswer | ControlHello | undefined {
   const { type, tmux, agentId, agent, id, startTicks, work, files, session, oomKills } = parse(line) ?? {};
   if (type === "hello" && isLike(VERSION, tmux) && isLike(AGENT_ID, agentId))
-    return { type, tmux, agentId, ...(isLike(VERSION, agent) && { agent }) };
+    return { type, tmux, agentId, agent: isLike(VERSION, agent) ? agent : undefined };
   if (!isCount(id)) return undefined;
   const { cpuMs, writtenBytes } = isObject(work) ? work : {};
   return {
     id,
-    ...((session === "there" || session === "gone") && { session }),
-    ...(isCount(oomKills) && { oomKills }),
-    ...(isCount(startTicks) && { startTicks }),
-    ...(isCount(cpuMs) && isCount(writtenBytes) && { work: { cpuMs, writtenBytes } }),
-    ...(Array.isArray(files) && { files: files.filter((name) => isLike(FILE_NAME, name)) }),
+    session: session === "there" || session === "gone" ? session : undefined,
+    oomKills: isCount(oomKills) ? oomKills : undefined,
+    startTicks: isCount(startTicks) ? startTicks : undefined,
+    work: isCount(cpuMs) && isCount(writtenBytes) ? { cpuMs, writtenBytes } : undefined,
+    files: Array.isArray(files) ? files.filter((name) => isLike(FILE_NAME, name)) : undefined,
   };
 }
 

@@ -30,7 +30,7 @@ export interface SidecarOptions {
   readonly stallAfterMs: number;
   readonly identity: SidecarIdentity;
   /** The tools of `threads`, for the agent; absent: none. */
-  readonly threads?: ThreadTools;
+  readonly threads?: ThreadTools | undefined;
 }
 
 /** The one session of a sidecar. */
@@ -44,5 +44,5 @@ export function paneCommand(options: SidecarOptions, plan: LaunchPlan) {
 /** The inputs of the profile's launch; both halves must derive the same plan. */
 export function launchContext({ stateDir, command, home, env, threads }: SidecarOptions): LaunchContext {
   const { hookFifo, hookDir } = statePaths(stateDir);
-  return { command, stateDir, hookFifo, hookDir, home, env, ...(threads && { threads }) };
+  return { command, stateDir, hookFifo, hookDir, home, env, threads };
 }

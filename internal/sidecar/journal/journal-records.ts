@@ -21,8 +21,8 @@ type StreamRecord = SidecarRecord & { readonly type: "stream" };
 /** The journal's content after folding. */
 export interface Restored {
   readonly nudges: readonly NudgeRecord[];
-  readonly stream?: StreamRecord;
-  readonly agent?: AgentRecord;
+  readonly stream?: StreamRecord | undefined;
+  readonly agent?: AgentRecord | undefined;
   readonly events: RestoredEvents;
 }
 
@@ -43,12 +43,7 @@ export function openJournal(path: string | JournalFile) {
   };
   const damagedRecord = () => nudges.damaged();
   const opened = Journal.open<SidecarRecord>(path, { parse: parseJournalRecord, take, damaged: damagedRecord });
-  const restored: Restored = {
-    nudges: nudges.records(),
-    ...(stream === undefined ? {} : { stream }),
-    ...(agent === undefined ? {} : { agent }),
-    events: restoreEvents(events.records()),
-  };
+  const restored: Restored = { nudges: nudges.records(), stream, agent, events: restoreEvents(events.records()) };
   const damaged = opened.damaged + nudges.forgotten;
   return { journal: opened.journal, restored, damaged, replaced: opened.replaced };
 }

@@ -27,10 +27,7 @@ export function localUsersGate({ owners, logger, uid, allowed }: LocalUsersDeps)
     if (peer.type !== "unverified") return undefined;
     const owner = peer.ends && (await owners.ownerOf(peer.ends));
     if (owner !== undefined && served.has(owner)) return undefined;
-    logger.warn(
-      { peer: peer.address, ...(owner !== undefined && { uid: owner }) },
-      "refusing another user of this machine",
-    );
+    logger.warn({ peer: peer.address, uid: owner }, "refusing another user of this machine");
     return owner === undefined ? unknown() : another(owner, uid);
   };
   return async (context: CallContext): Promise<void> => {

@@ -107,7 +107,7 @@ function sidecarService(deps: SidecarServiceDeps) {
       return {
         ...statusResponse(status, identity, provider),
         ...tlsInUse(),
-        ...(inputAt && { personInputAt: timestampFromMs(inputAt.wallMs) }),
+        personInputAt: inputAt && timestampFromMs(inputAt.wallMs),
       };
     },
     async nudge(request: Parameters<typeof nudgeRequestOf>[0], context: HandlerContext) {

@@ -35,7 +35,7 @@ export interface ServeDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   /** Records each decision about a caller over TLS. Default: none is recorded. */
-  readonly audit?: AuditLog;
+  readonly audit?: AuditLog | undefined;
   /** Called once with the address of the RPC listener. */
   readonly onListening: (address: ListenAddress) => Promise<void>;
 }
@@ -45,13 +45,13 @@ export interface ServeOptions extends AgentTasksOptions {
   readonly listen: ListenAddress;
   readonly healthListen: ListenAddress;
   /** Folder with certificate, key and CA; without it plaintext is served. */
-  readonly tlsDir?: string;
+  readonly tlsDir?: string | undefined;
   /**
    * The roles of callers over TLS; without them the controllers of the certificate's trust domain may do everything.
    */
-  readonly roleRules?: readonly RoleRule[];
+  readonly roleRules?: readonly RoleRule[] | undefined;
   /** Tokens that give roles over TLS, beside the rules. */
-  readonly tokens?: Pick<TokenLayerOptions, "keyFiles" | "audience">;
+  readonly tokens?: Pick<TokenLayerOptions, "keyFiles" | "audience"> | undefined;
   /** Over TLS: which CAs must have a current revocation list. Default: none. */
   readonly trust?: TlsFolderOptions["trust"];
   readonly hostCheck: HostCheck;
@@ -59,7 +59,7 @@ export interface ServeOptions extends AgentTasksOptions {
    * On loopback without TLS: users of this machine that are served beside our own and root, by uid. Default: any, for
    * addresses that others guard.
    */
-  readonly localUsers?: readonly number[];
+  readonly localUsers?: readonly number[] | undefined;
 }
 
 /** The parts that exist before anything is known of the agent. */
@@ -92,7 +92,7 @@ export class ServingHalf implements Task {
     const { healthListen, hostCheck, tlsDir } = options;
     // With TLS the RPC server waits for its files; without it the start has failed when only one of the two can listen.
     const toldAfter = tlsDir === undefined ? this.#listening.promise : undefined;
-    this.frame = new DaemonFrame(deps, { healthListen, hostCheck, ...(toldAfter && { toldAfter }) });
+    this.frame = new DaemonFrame(deps, { healthListen, hostCheck, toldAfter });
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -164,7 +164,7 @@ export class ServingHalf implements Task {
     const { sidecar, listen, tlsDir, tokens, trust, hostCheck } = this.#options;
     const { sessionId, project } = sidecar.identity;
     const server: TrustedServer = new TrustedServer(
-      { clock, logger, metrics, health, ...(audit && { audit }) },
+      { clock, logger, metrics, health, audit },
       {
         listen,
         tls: tlsDir === undefined ? undefined : tlsPlace({ dir: tlsDir, trust }, sessionId),

@@ -14,7 +14,7 @@ export function tlsPlace(
   { dir, trust }: { readonly dir: string; readonly trust: TlsPlace["trust"] | undefined },
   sessionId: string,
 ): TlsPlace {
-  return { dir, check: ({ leaf }) => checkSession(leaf, sessionId), ...(trust && { trust }) };
+  return { dir, check: ({ leaf }) => checkSession(leaf, sessionId), trust };
 }
 
 /**
@@ -40,5 +40,5 @@ export function tlsRules({ leaf }: CheckedTls, rules: readonly RoleRule[], proje
 
 /** Without TLS every caller may do everything; over a unix socket peers name the persons they speak for. */
 export function plainRules({ path }: ListenAddress): Rules {
-  return { gates: [], ...(path !== undefined && { believes: ({ type }: Peer) => type === "local" }) };
+  return { gates: [], believes: path === undefined ? undefined : ({ type }: Peer) => type === "local" };
 }

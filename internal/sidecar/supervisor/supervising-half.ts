@@ -43,7 +43,7 @@ interface Serve {
 export interface SuperviseOptions {
   readonly sidecar: SidecarOptions;
   /** Program and arguments of the serving half; absent when it runs elsewhere (a container of its own). */
-  readonly serve?: Serve;
+  readonly serve?: Serve | undefined;
   /** From the request to stop to the end of everything. */
   readonly graceMs: number;
 }

@@ -18,7 +18,7 @@ interface SessionPlace {
   readonly server: string;
   readonly sessionId: string;
   /** For a session in a pod. */
-  readonly sidecar?: { readonly host: string; readonly port: number };
+  readonly sidecar?: { readonly host: string; readonly port: number } | undefined;
 }
 
 /** The content of the bead of an agent, or of the bead with that id. */

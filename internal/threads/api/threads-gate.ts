@@ -30,7 +30,7 @@ export function threadsGate(deps: {
   /** Called with the error code of each refused call. */
   readonly onRefused?: (code: string) => void;
   /** Records calls that end with their token. */
-  readonly decisions?: Pick<Decisions, "ended">;
+  readonly decisions?: Pick<Decisions, "ended"> | undefined;
 }) {
   return (context: CallContext): void => {
     const { typeName } = context.service;

@@ -43,7 +43,7 @@ export interface Runtime extends AsyncDisposable {
   readonly sessionId: string;
   readonly provider: string;
   /** The parameters of a session that a bridge has started; absent: unknown. */
-  readonly started?: Pick<SessionStart, "repoPath" | "agentOpts">;
+  readonly started?: Pick<SessionStart, "repoPath" | "agentOpts"> | undefined;
   /**
    * Sends a wake's text. Returns a receipt with the outcome `queued` if the text has to wait; follow that with
    * `receipt`.
@@ -99,9 +99,9 @@ export interface TurnRunner {
 
 export interface Runtimes {
   /** Absent: this server does not restart agents that ended. */
-  readonly starter?: SessionSpawner;
+  readonly starter?: SessionSpawner | undefined;
   /** Absent: a conversation goes on in a session only. */
-  readonly runner?: TurnRunner;
+  readonly runner?: TurnRunner | undefined;
   /**
    * Finds the live runtime that identifies itself as this agent's in this workspace; undefined: there is none, and if
    * there is a `starter`, a bridge has confirmed that. The caller disposes of the runtime.

@@ -66,8 +66,8 @@ async function runsOfALife(target: BehindTarget, options: BehindOptions) {
       program: target.name,
       act: behindAct,
       wordDelayMs: WORD_MS,
-      ...(target.args === undefined ? {} : { args: target.args }),
-      ...(sidecarProgram === undefined ? {} : { sidecarProgram }),
+      args: target.args,
+      sidecarProgram,
     });
     for (; next < to; next++) {
       signal.throwIfAborted();

@@ -25,7 +25,7 @@ export class WatchedShell {
 
   get behind(): Behind | undefined {
     if (this.#from === undefined) return undefined;
-    return { kind: "shell", from: this.#from, ...(this.#to === undefined ? {} : { to: this.#to }) };
+    return { kind: "shell", from: this.#from, to: this.#to };
   }
 
   /** Resolves once it has ended, or `signal` is aborted. */

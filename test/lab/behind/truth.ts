@@ -6,7 +6,7 @@ export interface Behind {
   readonly kind: "shell" | "subagent";
   readonly from: number;
   /** Absent: it is still running. */
-  readonly to?: number;
+  readonly to?: number | undefined;
 }
 
 /** In each message of the main conversation, and in no task of a sub-agent. */
@@ -26,7 +26,7 @@ export function subagentOf(spans: readonly ModelSpan[], word: string): Behind | 
   if (first === undefined) return undefined;
   const ends = own.map(({ endedAt }) => endedAt);
   const to = ends.includes(undefined) ? undefined : Math.max(...ends.map((end) => end ?? 0));
-  return { kind: "subagent", from: first.request.at, ...(to === undefined ? {} : { to }) };
+  return { kind: "subagent", from: first.request.at, to };
 }
 
 /**

@@ -79,7 +79,7 @@ export async function crashEverything(options: CrashOptions): Promise<CrashFigur
   const start = async () => {
     const setup = { command: demoCommand(dir, "--turn-ms", "100") };
     const { sidecarProgram: program } = options;
-    const sidecar = await startSidecar({ ...setup, ...(program === undefined ? {} : { program }) }, dir);
+    const sidecar = await startSidecar({ ...setup, program }, dir);
     await sidecar.untilState(AgentState.IDLE);
     return sidecar;
   };

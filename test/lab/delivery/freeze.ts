@@ -127,7 +127,7 @@ function faultsOf(sent: Message, end: SidecarNudgeResponse, received: readonly s
   const mark = other.message.split(" ", 1)[0] ?? "";
   const rest = received.filter((text) => !text.startsWith(`${mark} `));
   const nothing = { person: [], early: [], effects: [], dialogGone: false, leftover: "", typing: false, isLast: false };
-  const texts = { message: sent.message, ...(end.deliveredText !== "" && { deliveredText: end.deliveredText }) };
+  const texts = { message: sent.message, deliveredText: end.deliveredText || undefined };
   const { faults } = judge({ ...nothing, ...texts, told: nameOf(end.outcome), received: rest });
   return faults.map(({ kind, why }) => `${sent.requestId}: ${kind}: ${why}`);
 }

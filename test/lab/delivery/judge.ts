@@ -8,7 +8,7 @@ export interface Observed {
   readonly told: Told;
   readonly message: string;
   /** The typed text according to the receipt; absent: the message itself. */
-  readonly deliveredText?: string;
+  readonly deliveredText?: string | undefined;
   /** The texts that the agent took between the send and its end, oldest first, including a person's own. */
   readonly received: readonly string[];
   /** The texts that a person wrote and submitted meanwhile. */

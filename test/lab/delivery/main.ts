@@ -85,7 +85,7 @@ async function runSends(options: LabOptions, program: string, record: LabRecord,
     const random = seeded(seed + hashOf(target.name) + done);
     await runTarget(target, {
       sends: sends - done,
-      ...(life !== undefined && { life }),
+      life,
       until,
       only,
       modes: patient ? PATIENT_MODES : MODES,

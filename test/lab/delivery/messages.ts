@@ -18,7 +18,7 @@ export interface MessageKind {
    */
   readonly class: "safe" | "trap" | "invalid";
   /** It takes seconds with some agents: sent once in so many rounds. */
-  readonly every?: number;
+  readonly every?: number | undefined;
 }
 
 const words = (mark: string, bytes: number): string => {
@@ -42,7 +42,7 @@ const safe = (name: string, make: MessageKind["make"], every?: number): MessageK
   name,
   make,
   class: "safe",
-  ...(every === undefined ? {} : { every }),
+  every,
 });
 const trap = (name: string, make: MessageKind["make"]): MessageKind => ({ name, make, class: "trap" });
 

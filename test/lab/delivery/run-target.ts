@@ -17,7 +17,7 @@ const SENDS_PER_OPENINGS = 50;
 export interface RunOptions {
   readonly sends: number;
   /** The number of sends after which the agent is started again; default 50. */
-  readonly life?: number;
+  readonly life?: number | undefined;
   /** Wall clock, milliseconds: no send begins after it. */
   readonly until: number;
   /**
@@ -191,7 +191,7 @@ class TargetRun {
 }
 
 /** Returns all of them in a new order, repeatedly. */
-function deck<T extends { readonly name: string; readonly every?: number }>(
+function deck<T extends { readonly name: string; readonly every?: number | undefined }>(
   all: readonly T[],
   random: () => number,
 ): () => T {

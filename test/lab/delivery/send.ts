@@ -68,7 +68,7 @@ export interface Sample extends Verdict {
   readonly told: Told;
   readonly error: string;
   /** For a message that was not submitted: the evidence of its receipt, and the screen right after it. */
-  readonly evidence?: string;
+  readonly evidence?: string | undefined;
   /** The duration of the call. */
   readonly ms: number;
   /** The receipt's timings, in milliseconds from acceptance: queued, typed, submitted, confirmed. */
@@ -107,7 +107,7 @@ export async function sendOnce(plan: Plan): Promise<Sample> {
   const observed: Observed = {
     told,
     message,
-    ...(end?.deliveredText ? { deliveredText: end.deliveredText } : {}),
+    deliveredText: end?.deliveredText || undefined,
     received: (await bed.quiet()).slice(before.length).filter((got) => !plan.late.some((text) => isSame(got, text))),
     person: staged.person ?? [],
     early,
@@ -135,7 +135,7 @@ export async function sendOnce(plan: Plan): Promise<Sample> {
     faults,
     told,
     error: end?.error ?? "",
-    ...(evidence !== undefined && { evidence }),
+    evidence,
     ms,
     steps: stepsOf(end),
     message,

@@ -22,7 +22,7 @@ export interface Target {
   /** The dialogs that it can open, by the message that opens them. */
   readonly dialogs: Readonly<Record<string, string>>;
   /** A message with this word ends or hangs the program. */
-  readonly fatal?: string;
+  readonly fatal?: string | undefined;
   /** Starts that first lead to a dialog. */
   readonly openings: readonly Opening[];
   /** Its model can refuse for a rate limit. */
@@ -121,12 +121,7 @@ function realTarget({ program, dialogs, openings }: RealKind): Target {
         (error) => String(error),
       ),
     start: async (sidecarProgram, opening) => {
-      const agent = await startRealAgent({
-        program,
-        flags: LINGER,
-        ...opening?.setup,
-        ...(sidecarProgram === undefined ? {} : { sidecarProgram }),
-      });
+      const agent = await startRealAgent({ program, flags: LINGER, ...opening?.setup, sidecarProgram });
       const slow = (isSlow: boolean) => {
         agent.model.wordDelayMs = isSlow ? 60 : 0;
       };
@@ -148,14 +143,14 @@ function demoTarget(faults: string, flags: readonly string[]): Target {
     openings: [],
     hasLimits: false,
     leave: (bed) => bed.hands.keys("C-d"),
-    ...(faults.includes("zz-fatal") ? { fatal: "zz-fatal" } : {}),
+    fatal: faults.includes("zz-fatal") ? "zz-fatal" : undefined,
     missing: async () => undefined,
     start: async (sidecarProgram) => {
       const faultFlags = faults === "" ? [] : ["--faults", faults];
       const sidecar = await startSidecar((dir) => ({
         command: demoCommand(dir, "--turn-ms", "200", ...faultFlags, ...flags),
         flags: LINGER,
-        ...(sidecarProgram === undefined ? {} : { program: sidecarProgram }),
+        program: sidecarProgram,
       }));
       const receiver = fileReceiver(join(sidecar.dir, "taken.jsonl"), join(sidecar.dir, "tools.log"));
       return new Bed({ sidecar, receiver, owner: sidecar, provesIdle: true, busyText: "work a while", quietMs: 60 });
@@ -183,7 +178,7 @@ function tuiTarget(name: string, script: readonly string[], missing: Target["mis
         agent: "generic",
         command: [interpreters[name] ?? name, ...script, join(dir, "taken")],
         flags: LINGER,
-        ...(sidecarProgram === undefined ? {} : { program: sidecarProgram }),
+        program: sidecarProgram,
       }));
       const receiver = fileReceiver(join(sidecar.dir, "taken"));
       return new Bed({ sidecar, receiver, owner: sidecar, provesIdle: false, busyText: "", quietMs: 100 });

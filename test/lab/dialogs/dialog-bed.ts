@@ -41,7 +41,7 @@ export class DialogBed {
       program: PROGRAMS[kind],
       flags: ["--cols", String(cols), "--rows", String(rows)],
       act: (request) => dialogAct(request, cases, workdir),
-      ...(sidecarProgram === undefined ? {} : { sidecarProgram }),
+      sidecarProgram,
     });
     workdir = agent.workdir;
     try {

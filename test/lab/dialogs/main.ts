@@ -73,7 +73,7 @@ await runMain({ name: "lab:dialogs" }, async ({ argv, stdout, stderr, signal }) 
         if (values.screens === true) stdout.write(`${JSON.stringify(result, null, 1)}\n`);
       },
       onTrouble: (text) => void stderr.write(`trouble: ${text}\n`),
-      ...(values.screens === true ? { onScreen: (text: string) => void stdout.write(`${text}\n`) } : {}),
+      onScreen: values.screens === true ? (text: string) => void stdout.write(`${text}\n`) : undefined,
     });
   }
   stdout.write(`${reportOf(results)}\n`);

@@ -18,7 +18,7 @@ export interface RunCasesOptions {
   readonly signal: AbortSignal;
   readonly onResult: (result: CaseResult) => void;
   readonly onTrouble: (text: string) => void;
-  readonly onScreen?: (text: string) => void;
+  readonly onScreen?: ((text: string) => void) | undefined;
 }
 
 /**

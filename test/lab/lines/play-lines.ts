@@ -140,12 +140,7 @@ export async function playLines(options: LinesOptions, signal: AbortSignal): Pro
   const printer = stack.use(await Printer.listen(dir));
   const { program } = options;
   const sidecar = stack.use(
-    await startSidecar({
-      agent: "generic",
-      command: printer.command,
-      flags: ["--restart", "always"],
-      ...(program === undefined ? {} : { program }),
-    }),
+    await startSidecar({ agent: "generic", command: printer.command, flags: ["--restart", "always"], program }),
   );
   const told = new ToldOutput();
   const leave = new AbortController();

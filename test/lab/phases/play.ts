@@ -57,8 +57,8 @@ export const PHASE_TARGETS: readonly PhaseTarget[] = [
 export async function playPhases(target: PhaseTarget, options: PhaseOptions, signal: AbortSignal): Promise<PhaseRun> {
   await using agent = await startRealAgent({
     program: target.program,
-    ...(target.args === undefined ? {} : { args: target.args }),
-    ...(options.sidecarProgram === undefined ? {} : { sidecarProgram: options.sidecarProgram }),
+    args: target.args,
+    sidecarProgram: options.sidecarProgram,
   });
   const done = new AbortController();
   const watcher = new StateWatcher(agent.sidecar, options.everyMs);

@@ -22,7 +22,7 @@ function span(
     toolResult: "",
     stream: true,
   } as const;
-  return { request, act, ...(endedAt === undefined ? {} : { endedAt }) };
+  return { request, act, endedAt };
 }
 
 describe("an agent is at work", () => {

@@ -65,7 +65,7 @@ function growthRows(samples: readonly FleetSample[], name: (what: string) => str
     ratioAtMost: number,
     of: (sample: FleetSample) => number,
     average?: (values: readonly number[]) => number,
-  ) => growthRow(name(what), unit, samples.map(of), { ratioAtMost, ...(average && { average }) });
+  ) => growthRow(name(what), unit, samples.map(of), { ratioAtMost, average });
   return [
     row("memory of the bridge, anonymous", "MiB", 1.1, ({ bridge }) => bridge.anonymousMiB),
     row("kept memory of the bridge", "MiB", 1.1, ({ bridgeKeptMiB }) => bridgeKeptMiB, least),

@@ -70,12 +70,7 @@ export async function soakStreams(options: StreamSoakOptions, signal: AbortSigna
   const printer = stack.use(await printing(dir, PACE));
   const { program } = options;
   const sidecar = stack.use(
-    await startSidecar({
-      agent: "generic",
-      command: printer.command,
-      flags: ["--restart", "always"],
-      ...(program === undefined ? {} : { program }),
-    }),
+    await startSidecar({ agent: "generic", command: printer.command, flags: ["--restart", "always"], program }),
   );
   const watchers: SoakWatcher[] = [];
   for (let i = 0; i < WATCHERS; i++) {

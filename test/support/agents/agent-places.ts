@@ -173,6 +173,6 @@ async function openBackend(flags: readonly string[], env: Record<string, string>
   const place: PlaceConfig = readPlace(parseFlags(PLACE_FLAGS, flags, env).values, env);
   const deps = await agentsHere(place, { clock: systemClock, note: () => {} });
   const { host, port, localOnly } = place;
-  const query = { agent: "toast", localOnly, ...(host && { host }), ...(port && { port }) };
+  const query = { agent: "toast", localOnly, host: host || undefined, port: port || undefined };
   return (await resolveBackend(query, deps, AbortSignal.timeout(60_000))).backend;
 }

@@ -12,7 +12,7 @@ export interface AgentHomeOptions {
   /**
    * `fresh`: nothing is set up, so that the first-start dialogs appear. `untrusted`: set up, but the folder is unknown.
    */
-  readonly state?: "ready" | "untrusted" | "fresh";
+  readonly state?: "ready" | "untrusted" | "fresh" | undefined;
 }
 
 export interface AgentHome {

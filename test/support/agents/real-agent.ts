@@ -20,24 +20,21 @@ export interface RealAgentSetup {
   /** The model's behaviour; default: as keywords in the messages demand. */
   readonly act?: ModelServerOptions["act"];
   /** The agent's arguments. By default Claude Code asks for permission, whatever its default mode is. */
-  readonly args?: readonly string[];
+  readonly args?: readonly string[] | undefined;
   readonly flags?: readonly string[];
   /** Its address; default: the sidecar's. */
   readonly address?: string;
   /** More variables for the sidecar and the agent, beside those of its home. */
   readonly env?: Readonly<Record<string, string>>;
   /** The sidecar's file; default: its sources. */
-  readonly sidecarProgram?: string;
+  readonly sidecarProgram?: string | undefined;
 }
 
 export async function startRealAgent(setup: RealAgentSetup): Promise<RealAgent> {
   const agent = setup.program.split("-", 1)[0] as AgentKind;
   const program = await agentProgram(setup.program);
   const dir = await mkdtemp(join(tmpdir(), "gt-real-"));
-  const model = await ModelServer.listen({
-    wordDelayMs: setup.wordDelayMs ?? 0,
-    ...(setup.act === undefined ? {} : { act: setup.act }),
-  });
+  const model = await ModelServer.listen({ wordDelayMs: setup.wordDelayMs ?? 0, act: setup.act });
   const state = setup.state === undefined ? {} : { state: setup.state };
   const home = await makeAgentHome({ agent, dir, modelUrl: model.url, ...state });
   // The usual name, by which the profile recognises its program.
@@ -51,9 +48,9 @@ export async function startRealAgent(setup: RealAgentSetup): Promise<RealAgent> 
     agent,
     command: [join(dir, "bin", agent), ...(setup.args ?? (agent === "claude" ? ["--permission-mode", "default"] : []))],
     env: { ...home.env, ...setup.env },
-    ...(setup.address !== undefined && { address: setup.address }),
+    address: setup.address,
     flags: ["--workdir", home.workdir, ...(setup.flags ?? [])],
-    ...(setup.sidecarProgram === undefined ? {} : { program: setup.sidecarProgram }),
+    program: setup.sidecarProgram,
   }).catch(async (err: unknown) => {
     await released();
     throw err;

@@ -74,12 +74,7 @@ export class TmuxAgent {
     const profile = profileNamed(kind);
     const dir = await mkdtemp(join(tmpdir(), "gt-agent-"));
     const model = await ModelServer.listen();
-    const home = await makeAgentHome({
-      agent: kind,
-      dir,
-      modelUrl: model.url,
-      ...(options.state && { state: options.state }),
-    });
+    const home = await makeAgentHome({ agent: kind, dir, modelUrl: model.url, state: options.state });
     await options.prepare?.(home.home);
     const stateDir = join(dir, "state");
     const hookDir = join(dir, "hooks");

@@ -105,7 +105,7 @@ export async function startBridgeRoom(options: RoomOptions = {}): Promise<Bridge
   const audit = new AuditLog({ clock, write: (line) => void lines.push(line) });
   const { provider = new ScriptedProvider(), terminals } = options;
   const sessions = new LocalSessions(
-    { clock, logger, redactor: new Redactor(["hunter\\d+"]), providers: [provider], ...(terminals && { terminals }) },
+    { clock, logger, redactor: new Redactor(["hunter\\d+"]), providers: [provider], terminals },
     { ...SESSIONS, allowedPaths: [dir], ...options.sessions },
   );
   const stop = new AbortController();

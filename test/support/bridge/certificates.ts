@@ -7,7 +7,7 @@ export interface LeafNames {
   readonly uris?: readonly string[];
   readonly ips?: readonly string[];
   /** The days from now until its end; default 7. */
-  readonly days?: number;
+  readonly days?: number | undefined;
   /** The days from now until its beginning; default -1. */
   readonly startDays?: number;
   /** Extended key usages; default: `server` for one with addresses, otherwise `client`. */

@@ -85,7 +85,7 @@ export class FloodedServer implements AsyncDisposable {
       url: this.#url,
       localAddress: "127.0.0.2",
       tls: { cert, key, ca: this.#own.pem },
-      ...(isOfShop && { token: this.#token() }),
+      token: isOfShop ? this.#token() : undefined,
       ...(isOfShop ? { connections: 4, calls: 16 } : { connections: 16, calls: 1 }),
     };
     const talking = talkTo([FLOOD], request);

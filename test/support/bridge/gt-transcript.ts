@@ -14,11 +14,7 @@ export async function gt(
   options: { readonly stdin?: string; readonly cwd?: string } = {},
 ): Promise<Ran> {
   const { stdin: input, cwd = env["HOME"] } = options;
-  return await runToEnd(process.execPath, [MAIN, ...args], {
-    ...{ env, timeoutMs: LIMIT_MS },
-    ...(input !== undefined && { input }),
-    ...(cwd !== undefined && { cwd }),
-  });
+  return await runToEnd(process.execPath, [MAIN, ...args], { env, timeoutMs: LIMIT_MS, input, cwd });
 }
 
 /** `gt` in a real terminal, with a person in front of it. */

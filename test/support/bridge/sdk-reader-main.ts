@@ -7,6 +7,6 @@ import type { ClientOptions } from "../../../pkg/bridgeclient/options.ts";
 const [optionsFile = "", sessionId = ""] = process.argv.slice(2);
 await using client = createClient(JSON.parse(readFileSync(optionsFile, "utf8")) as ClientOptions);
 for await (const { seq, text, type, gap } of client.session(sessionId).events({ subscriberId: "reader" })) {
-  process.stdout.write(`${JSON.stringify({ seq: Number(seq), type, text, ...(gap && { gap: gap.reason }) })}\n`);
+  process.stdout.write(`${JSON.stringify({ seq: Number(seq), type, text, gap: gap?.reason })}\n`);
 }
 process.stdout.write('"ended"\n');

@@ -87,7 +87,7 @@ class KubeconfigCluster implements TestCluster {
   }
 
   async kubectl(args: readonly string[], input?: string): Promise<string> {
-    const options = { env: this.#env(), timeoutMs: 3 * MINUTE, ...(input !== undefined && { input }) };
+    const options = { env: this.#env(), timeoutMs: 3 * MINUTE, input };
     const { code, stdout, stderr } = await runToEnd(this.#program, args, options);
     if (code === 0) return stdout;
     throw new Error(`kubectl ${args.join(" ")}: ${stderr}`);

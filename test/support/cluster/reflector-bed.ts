@@ -49,7 +49,7 @@ export const reflectorSettled = async () => {
   for (let i = 0; i < 5; i++) await settle();
 };
 export const pod = (name: string, status: string, uid?: string) =>
-  kube.set(PODS_PATH, { metadata: { name, ...(uid === undefined ? {} : { uid }) }, status });
+  kube.set(PODS_PATH, { metadata: { name, uid }, status });
 export const storedKeys = () => [...reflector.store.values()].map(({ key, value }) => `${key} ${value}`);
 export const lists = () => kube.requests.filter((request) => !isWatch(request));
 export const watches = () => kube.requests.filter(isWatch);

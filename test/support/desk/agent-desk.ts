@@ -53,7 +53,7 @@ export async function agentDesk(options: AgentDeskOptions): Promise<AgentDesk> {
   const program = await agentProgram(PROGRAMS[agent]);
   const frontRequests: string[] = [];
   const [back, front] = await Promise.all([
-    ModelServer.listen({ act: options.back ?? readingAct, ...(word && { actWithoutTools: word }) }),
+    ModelServer.listen({ act: options.back ?? readingAct, actWithoutTools: word }),
     ModelServer.listen({ act: options.front ?? readingAct, onRequest: (whole) => frontRequests.push(whole) }),
   ]);
   const bed = deskBed({}, { PATH: `${dirname(program)}:${process.env["PATH"] ?? ""}` });

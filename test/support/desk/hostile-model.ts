@@ -40,7 +40,7 @@ export function hostileCalls(api: ModelRequest["api"], folder: string): readonly
       ],
     };
   const named = calls[api].map(([tool, input, namespace]): ModelAct => {
-    return { type: "call", tool, input, ...(namespace !== undefined && { namespace }) };
+    return { type: "call", tool, input, namespace };
   });
   return [...named, ...paths];
 }

@@ -35,19 +35,17 @@ function signalsOf(seen: JudgeInput): JudgeSignals {
     process: seen.process ?? { type: "alive" },
     startedAt: NOW - (seen.startedAge ?? 100_000),
     everReady: seen.everReady ?? true,
-    ...(hook && { hook: { event: eventOf(hook[0]), at: NOW - hook[1] } }),
-    ...(file && { file: { state: fileOf(file[0]), at: NOW - file[1] } }),
-    ...(screen && {
-      screen: {
-        view: screen[0],
-        since: NOW - screen[1],
-        stillSince: NOW - (screen[2] ?? screen[1]),
-        idleProof: seen.proof ?? "screen",
-      },
-    }),
+    hook: hook && { event: eventOf(hook[0]), at: NOW - hook[1] },
+    file: file && { state: fileOf(file[0]), at: NOW - file[1] },
+    screen: screen && {
+      view: screen[0],
+      since: NOW - screen[1],
+      stillSince: NOW - (screen[2] ?? screen[1]),
+      idleProof: seen.proof ?? "screen",
+    },
     lastOutputAt: NOW - (seen.outputAge ?? 100),
-    ...(seen.submittedAge !== undefined && { submittedAt: NOW - seen.submittedAge }),
-    ...(seen.typedAge !== undefined && { typedAt: NOW - seen.typedAge }),
+    submittedAt: seen.submittedAge === undefined ? undefined : NOW - seen.submittedAge,
+    typedAt: seen.typedAge === undefined ? undefined : NOW - seen.typedAge,
   };
 }
 

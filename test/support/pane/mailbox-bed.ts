@@ -159,5 +159,5 @@ export function nudgeLeft(requestId: string, intent: boolean, ended?: { readonly
     evidence: [],
     timings: {},
   } as const;
-  return { nudge, intent, ...(ended === undefined ? {} : { ended: { receipt, at: ended.at } }) };
+  return { nudge, intent, ended: ended && { receipt, at: ended.at } };
 }

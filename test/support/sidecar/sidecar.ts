@@ -16,7 +16,7 @@ export interface SidecarSetup {
   /** Default `demo`. */
   readonly agent?: string;
   /** Default `test/polecats/demo`. */
-  readonly address?: string;
+  readonly address?: string | undefined;
   /** Default: the demo agent with a short turn and its log in `dir`. */
   readonly command?: readonly string[];
   readonly flags?: readonly string[];
@@ -26,7 +26,7 @@ export interface SidecarSetup {
   /** Runs before the start. */
   readonly prepare?: () => Promise<void>;
   /** The file to run instead. */
-  readonly program?: string;
+  readonly program?: string | undefined;
   /** Runs it as the first process of its own pid namespace; see `requirePidNamespace`. */
   readonly isFirst?: boolean;
 }

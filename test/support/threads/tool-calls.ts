@@ -6,7 +6,7 @@ import { startThread } from "./threads-server.ts";
 export interface ToolCall {
   readonly tool: string;
   readonly input: object;
-  readonly code?: string;
+  readonly code?: string | undefined;
 }
 
 /** Two others, whose posts do not count towards the agent's limit: a person with the role operator, and an agent. */
@@ -59,9 +59,7 @@ type Table = Readonly<Record<string, readonly (readonly [input: object, code?: s
  */
 export function toolCalls(ground: Ground): readonly ToolCall[] {
   const table = { ...ofThreads(ground), ...ofMessages(ground), ...ofStates(ground) };
-  return Object.entries(table).flatMap(([tool, calls]) =>
-    calls.map(([input, code]) => ({ tool, input, ...(code !== undefined && { code }) })),
-  );
+  return Object.entries(table).flatMap(([tool, calls]) => calls.map(([input, code]) => ({ tool, input, code })));
 }
 
 const KEY = { idempotency_key: "k" };

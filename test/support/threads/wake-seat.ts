@@ -61,7 +61,7 @@ export class WakeSeat {
     const receipt = (outcome = this.outcome): WakeReceipt => ({ outcome, error: "", evidence: [] });
     const runtime: Runtime = {
       ...{ kind: this.starter ? "bridge" : "sidecar", sessionId: this.sessionId, provider: "demo" },
-      ...(this.starter && { started: { repoPath: "/repo", agentOpts: { mode: "terminal" } } }),
+      started: this.starter && { repoPath: "/repo", agentOpts: { mode: "terminal" } },
       nudge: async (request) => {
         this.asked.push(request);
         return receipt();
@@ -78,6 +78,6 @@ export class WakeSeat {
       if (this.failure !== undefined) throw this.failure;
       return agent === this.agent && this.isLive ? runtime : undefined;
     };
-    return { find, ...(this.starter && { starter: this.starter }), ...(this.runner && { runner: this.runner }) };
+    return { find, starter: this.starter, runner: this.runner };
   }
 }

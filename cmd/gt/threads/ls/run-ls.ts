@@ -13,8 +13,8 @@ export async function runLs({ values, positionals }: Given<typeof LS_FLAGS>, con
     const { out } = context;
     let count = 0;
     for (let cursor: unknown; ; ) {
-      const input = { limit: 100, status: values.status ?? [], ...(values.unread && { unread_only: true }) };
-      const answer = await call("list_threads", { ...input, ...(typeof cursor === "string" && { cursor }) });
+      const input = { limit: 100, status: values.status ?? [], unread_only: values.unread || undefined };
+      const answer = await call("list_threads", { ...input, cursor: typeof cursor === "string" ? cursor : undefined });
       for (const thread of asObjects(answer["threads"])) {
         count++;
         if (values.json) printJson(out, thread);

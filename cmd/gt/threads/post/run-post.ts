@@ -25,7 +25,7 @@ export async function runPost(
     const answer = await call("post_message", {
       ...{ thread_id, text: body, to: values.to ?? [], to_role: values.role ?? [] },
       ...{ in_reply_to: values.reply, event_type: values.event, metadata },
-      ...(values.urgent ? { urgency: "urgent" } : values.quiet && { urgency: "quiet" }),
+      urgency: values.urgent ? "urgent" : values.quiet ? "quiet" : undefined,
       idempotency_key: values["idempotency-key"],
     });
     if (values.json) printJson(out, answer);

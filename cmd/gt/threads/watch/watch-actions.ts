@@ -35,7 +35,7 @@ export const ACTIONS: Readonly<Record<string, Action>> = {
         to.push(found[1] ?? "");
         text = text.slice(found[0].length);
       }
-      const given = { thread_id: id, text, idempotency_key: randomUUID(), ...(to.length > 0 && { to }) };
+      const given = { thread_id: id, text, idempotency_key: randomUUID(), to: to.length > 0 ? to : undefined };
       return `posted #${Number((await call("post_message", given))["seq"])}`;
     },
   },
