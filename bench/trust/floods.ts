@@ -13,8 +13,8 @@ interface Times {
 }
 
 /**
- * Measures the cost of floods of wrong credentials for others: calls in alternating quiet and flood, and the server's
- * memory.
+ * Measures what floods of wrong credentials cost other callers: their calls, in turn without and during a flood, and
+ * the server's memory.
  */
 export async function measureFloods({ quick, signal, say }: BenchContext): Promise<readonly Measured[]> {
   await using server = await FloodedServer.start();

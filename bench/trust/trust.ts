@@ -27,8 +27,8 @@ import { cpuUs } from "./cpu-us.ts";
 import { measureFloods } from "./floods.ts";
 
 /**
- * Measures the cost of trust: a token in a call, a handshake in a connection, in CPU of this process; and the cost of
- * floods of wrong credentials for others.
+ * Measures the CPU time that a token and a handshake cost this process, and what floods of wrong credentials cost other
+ * callers.
  */
 export async function measureTrust(context: BenchContext): Promise<readonly Measured[]> {
   const { quick, signal, say } = context;
@@ -97,7 +97,7 @@ const HEADERS = [
   "x",
 ];
 
-/** The cost of both ends, which are this process. */
+/** The cost of both ends, which are in this process. */
 async function handshakeCosts(ca: TestCa, count: number, signal: AbortSignal): Promise<readonly Measured[]> {
   const files = ca.issue({ ips: ["127.0.0.1"] });
   const client = ca.issue({ uris: ["spiffe://shop/client/app"] });

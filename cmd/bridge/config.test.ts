@@ -13,7 +13,7 @@ async function read(argv: readonly string[], env: Env): Promise<{ type: string }
   return { type: call.command.name, ...readConfig("bridge", call.given, env) };
 }
 
-it("runs or checks the named file, by flag before environment", async () => {
+it("runs or checks the named file; --config takes precedence over the environment", async () => {
   expect(await read(["--config", "a.yaml"], { GT_BRIDGE_CONFIG: "b.yaml" })).toMatchObject({
     type: "bridge",
     configPath: "a.yaml",
@@ -36,7 +36,7 @@ describe("refuses", () => {
   it.each<[string, string[], string]>([
     ["no configuration", [], "--config FILE is missing"],
     ["an unknown word", ["serve", "-c", "x"], 'unexpected argument "serve"'],
-    ["an argument too many", ["check", "a.yaml"], 'unexpected argument "a.yaml"'],
+    ["one argument too many", ["check", "a.yaml"], 'unexpected argument "a.yaml"'],
     ["an unknown flag", ["--insecure"], "unknown flag --insecure"],
   ])("%s", async (_, argv, words) => {
     await expect(read(argv, {})).rejects.toThrow(

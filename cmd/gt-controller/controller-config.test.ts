@@ -16,7 +16,7 @@ providers:
 
 const read = (text: string) => readControllerConfig(text, "controller.yaml");
 
-/** The faults of a text, one a line. */
+/** The faults of a text, one per line. */
 function faultsOf(text: string): string {
   try {
     read(text);

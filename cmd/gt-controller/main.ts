@@ -3,7 +3,7 @@ import { runProgram } from "../../internal/cli/command/run-program.ts";
 import { runMain } from "../../internal/cli/run-main.ts";
 import { gtController } from "./program.ts";
 
-/** The exit codes that `--help` lists. */
+/** The exit code of each kind of error. */
 const exitCodes: Readonly<Record<ErrorKind, number>> = {
   invalid: 2,
   unimplemented: 2,

@@ -2,12 +2,12 @@ import type { Command, Program } from "../../internal/cli/command/command.ts";
 import type { CommandContext } from "../../internal/cli/command/command-context.ts";
 import { SIDECAR_FLAGS, SIDECAR_SECTIONS } from "./flags.ts";
 
-const NOTES = `The agent's program stands behind --, and is run without a shell; GT_AGENT_COMMAND is an alternative.
+const NOTES = `The agent's command goes after --, or in GT_AGENT_COMMAND, and is run without a shell.
 
 Times: 300ms, 1.5s, 10m. Exit code: the agent's (128+n for a signal); 2 for bad flags, 1 when a port or the state folder
 cannot be used, 127 when the agent's program is missing.`;
 
-/** Runs with the rest of the line, preceded by the name of the half. */
+/** Runs gt-sidecar with these arguments, which begin with the name of a half if only that half runs. */
 type Start = (argv: readonly string[], context: CommandContext) => Promise<number>;
 
 /** The program `gt-sidecar`, both halves or one of them. */
@@ -26,7 +26,7 @@ export function gtSidecar(start: Start): Program {
         "gt-sidecar  # Claude Code in this folder, served on 127.0.0.1:9090",
         "gt-sidecar --agent codex --workdir ~/src/shop",
         "gt-sidecar --agent generic -- python3 -i  # any program with a prompt",
-        "gt-sidecar --listen unix:$HOME/.gt/agent.sock  # only for this user; ~/.gt has mode 0700",
+        "gt-sidecar --listen unix:$HOME/.gt/agent.sock  # for this user only; ~/.gt must exist with mode 0700",
         "gt-sidecar --listen 0.0.0.0:9090 --tls-dir /etc/gt/tls",
         `gt-sidecar --listen 0.0.0.0:9090 --tls-dir /etc/gt/tls \\
     --jwt-key shop=/etc/gt/shop.pub --crl-policy require`,

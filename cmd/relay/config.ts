@@ -201,7 +201,7 @@ export function readDial({ values, positionals, rest = [] }: Given<typeof DIAL_F
 function readNats({ values }: Pick<Given<typeof NATS_FLAGS>, "values">): NatsFlags {
   const { config, "nats-url": url, "stream-prefix": prefix } = values;
   const { "nats-creds": creds, "nats-nkey": nkey, "nats-tls-dir": tlsDir } = values;
-  if (prefix !== undefined && !isName(prefix)) throw invalid("--stream-prefix has letters, digits, _ and -");
+  if (prefix !== undefined && !isName(prefix)) throw invalid("--stream-prefix takes letters, digits, _ and -");
   return { configFile: config, url, streamPrefix: prefix, credentials: { creds, nkey, tlsDir } };
 }
 

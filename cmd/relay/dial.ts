@@ -24,7 +24,7 @@ export async function dial(command: DialCommand, { clock, signal }: CommandConte
   return 0;
 }
 
-/** Reads the current files. @throws DomainError `invalid`, naming the file that cannot be used */
+/** Reads the credentials' files as they are now. @throws DomainError `invalid`, naming the file that cannot be used */
 async function credentialsOf(command: DialCommand, now: number): Promise<DialCredentials> {
   const { tlsDir, token: source, sessionId, role, agentId } = command;
   const tls = await dialTls(tlsDir);

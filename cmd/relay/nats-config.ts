@@ -37,7 +37,7 @@ export function readNatsUser(given: Given<typeof NATS_USER_FLAGS>): NatsUserComm
 }
 
 function placeOf({ nkey, "stream-prefix": streamPrefix = "RELAY" }: Given<typeof NATS_PLACE_FLAGS>["values"]) {
-  if (!isName(streamPrefix)) throw invalid("--stream-prefix has letters, digits, _ and -");
+  if (!isName(streamPrefix)) throw invalid("--stream-prefix takes letters, digits, _ and -");
   if (nkey === "") throw invalid("--nkey takes the path of a file");
   return { nkeyFile: needed("--nkey", nkey), streamPrefix };
 }

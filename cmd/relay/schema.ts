@@ -113,7 +113,7 @@ const signing = (folder: string) =>
     seed_file: filePath(folder).optional(),
     /** Public nkeys of the signers whose work, decisions and control messages count, by name. */
     signers: z
-      .record(name("a name"), text("the public nkey of a user"), "must be a block of names and public nkeys")
+      .record(name("a name"), text("a user's public nkey"), "must be a block of names and public nkeys")
       .refine((signers) => Object.keys(signers).length > 0, { error: "must name a signer, or be omitted" })
       .optional(),
   });

@@ -9,7 +9,7 @@ export interface Config {
   readonly bridge: ClientOptions;
 }
 
-/** Reads a JSON file; paths in it begin at its folder. */
+/** Reads a JSON file; paths in it are relative to its folder. */
 export function readConfig(path: string): Config {
   const text = JSON.parse(readFileSync(path, "utf8")) as Readonly<Record<string, string | number>>;
   const must = (key: string): string => {

@@ -43,7 +43,7 @@ export interface JournalFile {
 }
 
 /**
- * An append-only file of JSON records with checksums, one a line, mode 0600. A record is in the kernel when `append`
+ * An append-only file of JSON records with checksums, one per line, mode 0600. A record is in the kernel when `append`
  * returns, so it outlives a `kill -9` of this process; it is not synced to the disk, so it may be lost with the
  * machine. One writer.
  */

@@ -6,7 +6,7 @@ import { certificatesOf, pemBlocks } from "./pem.ts";
 import { type RevocationList, revocationListsOf } from "./revocation-list.ts";
 import { type Standing, Trust, type TrustOptions } from "./trust.ts";
 
-/** PEM texts of one side of a mutual TLS connection, as in the folder's files. */
+/** PEM texts of one side of a mutual TLS connection, as in the files of a TLS folder. */
 export interface TlsFiles {
   /** Leaf first, then the chain (`tls.crt`). */
   readonly cert: string;
@@ -30,13 +30,13 @@ const USUAL_NAMES: TlsFileNames = { cert: "tls.crt", key: "tls.key", ca: "ca.crt
 
 /** Files that match each other and can be used now. */
 export interface CheckedTls {
-  /** Written from what was parsed and checked, so that OpenSSL reads the same; `crl` has all lists. */
+  /** PEM texts written from the objects that were checked, so that OpenSSL reads no others; `crl` has all lists. */
   readonly files: Pick<TlsFiles, "cert" | "key" | "ca" | "crl">;
   readonly leaf: X509Certificate;
   readonly trust: Trust;
   /** The CAs above our own certificate, from its issuer up. */
   readonly issuers: readonly X509Certificate[];
-  /** When the first certificate of our own chain expires, wall clock, ms. */
+  /** When the last of our certificate's chains ends, wall clock, ms. See `Trust.notAfter`. */
   readonly notAfter: number;
   /** When the first revocation list must be replaced, wall clock, ms. */
   readonly listsDue?: number | undefined;
@@ -60,16 +60,17 @@ export type TlsFault =
 const USAGES = { server: "1.3.6.1.5.5.7.3.1", client: "1.3.6.1.5.5.7.3.2" } as const;
 const USAGE_NAMES = { server: "serverAuth", client: "clientAuth" } as const;
 
-/** The certificate names this usage explicitly; one without usages is valid for neither. */
+/** True if the certificate names the usage explicitly. A certificate without usages is valid for neither side. */
 export function isFor(certificate: X509Certificate, side: keyof typeof USAGES): boolean {
   // Node leaves `keyUsage` undefined if the certificate has none, although its type says otherwise.
   return ((certificate.keyUsage as string[] | undefined) ?? []).includes(USAGES[side]);
 }
 
 /**
- * Checks a set of files, each in the order in which a person would look for the mistake.
+ * Checks a set of files, in the order in which a person would look for a mistake.
  * @param now wall clock, ms
- * @throws DomainError `invalid` that names the file; its fields: `reason`, a TlsFault, and `file`, a TlsFileKind
+ * @throws DomainError `invalid`; its field `reason` is a TlsFault. Unless the reason is `unusable`, the error names the
+ * file, and its field `file` is the TlsFileKind.
  */
 export function checkTls(
   files: TlsFiles,
@@ -116,8 +117,7 @@ export function checkTls(
 }
 
 /**
- * Parses certificate, key and CAs, and checks that the key belongs to the certificate: all that can be checked before a
- * peer is known.
+ * Parses certificate, key and CAs, and checks that the key belongs to the certificate.
  * @throws DomainError `invalid` as `checkTls`, with a hint if a command repairs the file
  */
 function readOwnTls(files: TlsFiles) {
@@ -130,7 +130,8 @@ function readOwnTls(files: TlsFiles) {
 }
 
 /**
- * Checks a caller's own files as `checkTls` does, without the checks that need the peer's CAs. @throws as `checkTls`
+ * Checks that a caller's own files can be read, that the key belongs to the certificate, and that OpenSSL accepts them.
+ * Checks no dates, usages, chains or revocation lists. @throws as `checkTls`
  */
 export function checkOwnTls(files: TlsFiles): void {
   readOwnTls(files);
@@ -167,7 +168,7 @@ function numbersOf(lists: readonly RevocationList[], issuers: readonly X509Certi
 function standingText(standing: Exclude<Standing, "good">, names: TlsFileNames): string {
   switch (standing) {
     case "untrusted":
-      return `does not lead to a CA of ${names.ca}`;
+      return `does not lead to a CA in ${names.ca}`;
     case "expired":
       return "or a CA above it has expired";
     case "not-yet-valid":
@@ -188,7 +189,7 @@ function checkLists(
   const lists = read(names, "crl", () => revocationListsOf(pem), { reason: "crl", text: pem });
   for (const list of lists) {
     if (!issuers.some((issuer) => list.isSignedBy(issuer))) {
-      throw faultIn("crl", "crl", `${names.crl} contains a list that no CA of ${names.ca} has signed`);
+      throw faultIn("crl", "crl", `${names.crl} contains a list that no CA in ${names.ca} has signed`);
     }
     if (list.thisUpdate > now) throw faultIn("crl", "crl", `${names.crl} contains a list that is not valid yet`);
     if (list.nextUpdate !== undefined && list.nextUpdate <= now) {
@@ -205,7 +206,7 @@ function listFilesOf({ crl, crls = [] }: TlsFiles, names: TlsFileNames): NonNull
 /** OpenSSL uses the first key of a file; a second one is a mistake that would go unnoticed. */
 function privateKeyOf(pem: string): KeyObject {
   const count = PRIVATE_LABELS.flatMap((label) => pemBlocks(pem, label)).length;
-  if (count > 1) throw new DomainError("invalid", "more than one private key in it");
+  if (count > 1) throw new DomainError("invalid", "it contains more than one private key");
   return createPrivateKey(pem);
 }
 

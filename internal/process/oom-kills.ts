@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 /** The paths at which the kernel describes control groups. */
 export interface CgroupPlaces {
-  /** The group of this process, in each hierarchy. */
+  /** The file that names this process's group in each hierarchy. */
   readonly own: string;
   readonly mounted: string;
 }
@@ -18,7 +18,7 @@ export function oomKills({ own, mounted }: CgroupPlaces = PLACES): number | unde
   const groups = textOf(own) ?? "";
   const v1 = /^\d+:(?:[^:\n]*,)?memory(?:,[^:\n]*)?:(.*)$/m.exec(groups)?.[1];
   const v2 = /^0::(.*)$/m.exec(groups)?.[1] ?? "";
-  // A container sees its own group as the root, though the first file may name the group as the machine sees it.
+  // A container sees its own group as the root, although `own` may name the group as the machine sees it.
   const files =
     v1 === undefined
       ? [join(mounted, v2, "memory.events"), join(mounted, "memory.events")]

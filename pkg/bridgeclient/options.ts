@@ -1,11 +1,11 @@
 import type { BackoffOptions } from "../../internal/base/backoff.ts";
 import { invalidOption } from "./errors.ts";
 
-/** Files of the client's side of mutual TLS (PEM). They are read again when they change. */
+/** Files for the client's side of mutual TLS (PEM). They are read again when they change. */
 export interface MtlsOptions {
   /** The CA, or the bundle with cross-signed CAs, to which the bridge's certificate must lead. */
   readonly caCertPath: string;
-  /** The client's certificate, leaf first. */
+  /** The client's certificate chain, leaf first. */
   readonly certPath: string;
   /** Its private key. */
   readonly keyPath: string;
@@ -34,7 +34,7 @@ export interface JwtOptions {
   readonly ttlMs?: number;
 }
 
-/** Deadlines by RPC, ms: 1 to 86,400,000. A call's own `timeoutMs` takes precedence. Streams have no deadline. */
+/** Deadlines per RPC, ms: 1 to 86,400,000. A call's own `timeoutMs` takes precedence. Streams have no deadline. */
 export interface TimeoutOptions {
   /** All RPCs that are not named below: default 15,000. */
   readonly defaultMs?: number;
@@ -51,14 +51,14 @@ export interface RetryOptions {
   readonly maxAttempts?: number;
   /** Wait before the second attempt, ms: 1 to 60,000. Default 100; doubled each time, ±20 %. */
   readonly firstMs?: number;
-  /** The longest wait, ms, also between reconnects of an event stream: `firstMs` to 3,600,000. Default 5,000. */
+  /** The longest wait, ms, also before an event stream is opened again: `firstMs` to 3,600,000. Default 5,000. */
   readonly maxMs?: number;
 }
 
 export interface KeepaliveOptions {
   /**
    * Sends an HTTP/2 PING on a connection with open calls that has been silent for this long, ms. Default 5,000, at
-   * least 100. This also bounds how late a reset that coincides with a write is noticed: Node does not report it.
+   * least 100. This also limits how long a reset that coincides with a write goes unnoticed: Node does not report it.
    */
   readonly pingIntervalMs?: number;
   /** Closes a connection that does not answer a PING within this time, ms. Default 5,000, at least 100. */
@@ -140,7 +140,7 @@ export function settingsOf(options: ClientOptions): Settings {
   };
 }
 
-/** The target is always TLS; plaintext is not supported. */
+/** Connections always use TLS; plaintext is not supported. */
 function baseUrlOf(target: string): string {
   const text = String(target);
   const url = URL.parse(text.startsWith("https://") ? text : `https://${text}`);

@@ -17,7 +17,7 @@ interface FormBed extends AsyncDisposable {
   /** Makes the agent call this tool of the MCP server. */
   readonly ask: (tool: string) => Promise<void>;
   readonly shown: (what: string, fits: (dialog: Dialog) => boolean) => Promise<Dialog>;
-  /** Waits until the server has received exactly these answers, one a line. */
+  /** Waits until the server has received exactly these answers, one per line. */
   readonly answers: (wanted: string) => Promise<void>;
 }
 

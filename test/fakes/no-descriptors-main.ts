@@ -1,4 +1,4 @@
-// Uses up this process's file descriptors, then starts programs as the rooms do. Prints the results, a line each.
+// Uses up this process's file descriptors, then starts programs as the rooms do. Prints the results, one per line.
 import { closeSync, openSync } from "node:fs";
 import { OrphanGuard } from "../../internal/process/children/orphan-guard.ts";
 import { ForkedCommands } from "../../internal/tmux/client/forked-commands.ts";

@@ -57,7 +57,7 @@ describe("bridge check", () => {
     ["another certificate's key", () => ({ tls: { key: "other.key" } }), "other.key is not the key of"],
     ["a certificate that has expired", () => ({ tls: { cert: "old.crt", key: "old.key" } }), "tls.cert: "],
     ["a bundle that is empty", () => ({ tls: { ca_bundle: "empty" } }), "tls.ca_bundle: "],
-    ["a revocation list of an untrusted CA", () => ({ tls: { crl: "foreign.pem" } }), "contains a list that no CA of"],
+    ["a revocation list of an untrusted CA", () => ({ tls: { crl: "foreign.pem" } }), "contains a list that no CA in"],
     [
       "a token key that is private",
       () => ({ auth: { jwt_public_keys: [{ issuer: "a", key_path: "other.key" }] } }),

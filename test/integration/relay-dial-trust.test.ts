@@ -78,7 +78,7 @@ describe.concurrent("relay token", () => {
     [["--jwt-key", "k", "--jwt-issuer", "i", "--project", "p", "--ttl", "6m"], "--ttl is between 1s and 5m"],
     [["--jwt-key", "k", "--jwt-issuer", "i", "--project", "p", "--audience", ""], "--audience is empty"],
     [["--jwt-key", "k", "--jwt-issuer", "i", "--project", "p", "x"], 'unexpected argument "x"'],
-    [["--role", "a b"], "--role has up to 64 letters"],
+    [["--role", "a b"], "--role takes up to 64 letters"],
   ])("exits with 2 for %j: %s", async (args, message) => {
     const { code, stderr } = await runRelay(["token", ...place("s"), ...args]);
     expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);

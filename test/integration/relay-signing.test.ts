@@ -150,7 +150,7 @@ it("unusable keys are reported as faults without a seed", async () => {
   for (const [signing, message] of [
     [{ seed_file: "none.nk" }, "none.nk"],
     [{ seed_file: "relay.yaml" }, "relay.yaml: it holds no seed of an nkey"],
-    [{ signers: { boss: boss.seed } }, 'the key of "boss" is not a public nkey of a user'],
+    [{ signers: { boss: boss.seed } }, `the key of "boss" is not a user's public nkey`],
     [{ signers: {} }, "must name a signer, or be omitted"],
     [{ signers: { "a b": boss.key } }, "a name of letters, digits, _ and -"],
   ] as const) {

@@ -91,7 +91,7 @@ describe("relay check", () => {
     [["srve"], {}, 'unknown command "srve"'],
     [["--listen", "0.0.0.0:0"], {}, "cannot serve 0.0.0.0 in plaintext"],
     [["send", "--role", "coding", "x"], {}, "--session is missing"],
-    [["send", "--session", "a b", "--role", "coding", "x"], {}, "--session has up to 64"],
+    [["send", "--session", "a b", "--role", "coding", "x"], {}, "--session takes up to 64"],
     [["check"], { OUROCODUS_RELAY_PORT: "x" }, 'OUROCODUS_RELAY_PORT takes a port, from 0 to 65535, not "x"'],
     [["check"], { OUROCODUS_PING_INTERVAL: "soon" }, "needs seconds"],
   ])("exits with 2 for %j with %j", async (args, env, text) => {

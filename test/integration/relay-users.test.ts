@@ -114,7 +114,7 @@ it(
     for (const [args, message] of [
       [[...user, "submit,all", "--nkey", "k"], "--can takes a list of submit, read, approve"],
       [[...user, "read"], "--nkey is missing"],
-      [["nats", "user", "--session", "a.b", "--can", "read", "--nkey", "k"], "--session has up to 64"],
+      [["nats", "user", "--session", "a.b", "--can", "read", "--nkey", "k"], "--session takes up to 64"],
       [["nats", "server-config", "--nkey", join(folder, "bad.nk")], "bad.nk holds no seed of a user's nkey"],
       [["nats", "server-config", "--nkey", join(folder, "none", "k")], "cannot write"],
     ] as const) {

@@ -1,6 +1,6 @@
 /**
- * Blocks this thread's event loop as a busy machine may: until a timer of `dueMs` is due, and, once the timer's data is
- * sent, for `ms`, so that shorter timers are due before the answer is read.
+ * Blocks this thread's event loop twice, as a busy machine may: for `dueMs`, so that a timer of that length fires next,
+ * e.g. to send a PING; then for `ms`, so that a shorter timer for the answer is due before the answer has been read.
  */
 export async function holdUpTwice(dueMs: number, ms: number): Promise<void> {
   holdUp(dueMs);

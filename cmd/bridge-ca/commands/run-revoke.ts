@@ -20,7 +20,7 @@ export async function runRevoke(context: CaContext, options: RevokeOptions): Pro
   const { out, clock } = context;
   const [certificate] = readCertificates(cert);
   const authority = readCertificate(ca);
-  readFile(caKey); // the state lies beside the key: a copy of ca.crt alone is not enough
+  readFile(caKey); // fails without the key, beside which the state file is: a copy of ca.crt alone is not enough
   if (!isIssuedBy(certificate, authority)) {
     throw new DomainError("denied", `${cert} was not issued by ${ca}: only the CA that issued it can revoke it`, {
       fields: { hint: "name that CA with --ca FILE" },

@@ -10,7 +10,7 @@ import { AttachTerminal } from "./attach-terminal.ts";
 import { AttachView } from "./attach-view.ts";
 
 const RETRY = { firstMs: 100, maxMs: 2000, factor: 1.6 };
-/** The time that an incomplete key sequence waits for its rest. */
+/** How long an incomplete key sequence waits for the rest. */
 const CUT_MS = 20;
 /** The time for a clean end before the connection is cut. */
 const LEAVE_MS = 1000;
@@ -23,8 +23,8 @@ type Ending =
   | { readonly type: "ended"; readonly reason: string; readonly exitCode: number };
 
 /**
- * A person's attachment to an agent behind a sidecar. The first connection must succeed; a later one that breaks is
- * opened again until the person leaves, and keys typed meanwhile are dropped.
+ * A person's attachment to an agent behind a sidecar. The first attempt to connect must succeed. After that, a
+ * connection that breaks is opened again until the person leaves; keys typed meanwhile are dropped.
  */
 export class AttachRemote {
   readonly #found: FoundAgent;
@@ -164,7 +164,7 @@ export class AttachRemote {
 
   #send(data: Buffer): void {
     if (data.length === 0 || this.#left.signal.aborted) return;
-    if (this.#command.readOnly) this.#view.notice("read-only: nothing is typed");
+    if (this.#command.readOnly) this.#view.notice("read-only: your keys are not sent");
     else if (this.#inputs?.push({ type: "data", data }) === false)
       this.#view.notice("keys were dropped: too many are waiting");
     this.#view.expectEcho();

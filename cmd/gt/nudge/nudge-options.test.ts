@@ -44,7 +44,7 @@ it.each([
   [["toast", "x", "--mode", "now"], '--mode takes wait-idle, immediate or queue, not "now"'],
   [["toast", "x", "--priority", "high"], '--priority takes normal or urgent, not "high"'],
   [["toast", "x", "--timeout", "11m"], "--timeout is between 1ms and 10m"],
-  [["toast", "x", "--request-id", "a b"], "--request-id has 1 to 128 letters, digits, dots, dashes or underscores"],
+  [["toast", "x", "--request-id", "a b"], "--request-id takes 1 to 128 letters, digits, dots, dashes or underscores"],
   [["toast", "x", "--request-id", ""], "--request-id is empty"],
 ])("refuses %j: %s", (argv, message) => {
   expect(usageErrorOf(() => read(argv))[0]).toBe(message);

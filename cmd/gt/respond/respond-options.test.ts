@@ -16,7 +16,7 @@ it.each([
 it.each([
   [[], "which agent?"],
   [["toast", "yes", "no"], 'too many arguments: "no"'],
-  [["toast", "yes", "--request-id", "a b"], "--request-id has 1 to 128 letters, digits, dots, dashes or underscores"],
+  [["toast", "yes", "--request-id", "a b"], "--request-id takes 1 to 128 letters, digits, dots, dashes or underscores"],
   [["toast", "--request-id", "r-1"], "--request-id is for an answer: give a choice or --text"],
 ])("refuses %j: %s", (argv, message) => {
   expect(usageErrorOf(() => read(argv))[0]).toBe(message);

@@ -25,7 +25,7 @@ it.each([
   [[], "which provider?"],
   [["codex", "a", "b"], 'too many arguments: "b"'],
   [["codex", "-o", "model"], '--opt takes KEY=VALUE, not "model"'],
-  [["codex", "-s", "-x"], "--session has 1 to 128 letters"],
+  [["codex", "-s", "-x"], "--session takes 1 to 128 letters"],
   [["codex", "--no-wait", "--timeout", "1m"], "give --timeout or --no-wait, not both"],
   [["codex", "--timeout", "25h"], "--timeout is between 1ms and 24h"],
   [["codex", "-q", "--json"], "give --quiet or --json, not both"],

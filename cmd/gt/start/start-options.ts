@@ -38,7 +38,7 @@ export function readStart({ values, positionals, rest }: Given<StartFlags>, cwd:
   if (sessionId !== undefined && !SESSION_ID.test(sessionId))
     throw gtUsageError(
       "start",
-      "--session has 1 to 128 letters, digits, dots, dashes or underscores, a letter or digit first",
+      "--session takes 1 to 128 letters, digits, dots, dashes or underscores, a letter or digit first",
     );
   if (bead !== undefined && !BEAD_ID.test(bead)) throw gtUsageError("start", "--bead takes the id of a bead");
   if (!isWaiting && timeout !== undefined) throw gtUsageError("start", "give --timeout or --no-wait, not both");

@@ -4,7 +4,7 @@ import { isName } from "../../../internal/relay/nats/subjects.ts";
 /** The name of a session, role or agent, if given. @throws DomainError `invalid`, naming the flag */
 export function nameOf(flag: string, name: string | undefined): string | undefined {
   if (name === undefined || isName(name)) return name;
-  throw invalid(`${flag} has up to 64 letters, digits, _ and -, not ${JSON.stringify(name)}`);
+  throw invalid(`${flag} takes up to 64 letters, digits, _ and -, not ${JSON.stringify(name)}`);
 }
 
 /** @throws DomainError `invalid`, naming the flag, if `name` is undefined */
@@ -14,8 +14,8 @@ export function needed(flag: string, name: string | undefined): string {
 }
 
 /**
- * Reads `--server`, a URL of ws, wss, http or https. Returns it as ws or wss, without a slash at the end.
- * @throws DomainError `invalid` if it is none, or does not fit `--tls-dir`
+ * Reads `--server`, a ws, wss, http or https URL. Returns it as a ws or wss URL without a trailing slash.
+ * @throws DomainError `invalid` if it is not such a URL, or does not match `--tls-dir`
  */
 export function relayServer(value: string | undefined, tlsDir: string | undefined): string {
   const server = needed("--server", value).replace(/^http/, "ws").replace(/\/$/, "");

@@ -51,7 +51,7 @@ describe("recorded screens", () => {
     }
   });
 
-  it("of busy agents never count as idle, and at least 99 of 100 of idle agents do", async () => {
+  it("of agents that are not idle never count as idle, and at least 99 % of those of idle agents do", async () => {
     for (const { version, falseIdle, idle, resting } of await scoreScreens(cases)) {
       expect(falseIdle, version).toEqual([]);
       expect(idle / resting, version).toBeGreaterThanOrEqual(0.99);
@@ -62,7 +62,7 @@ describe("recorded screens", () => {
     expect(writtenScreenResults()).toEqual(screenResults(await scoreScreens(cases)));
   });
 
-  it("never show one profile an idle composer in another agent's dialog", async () => {
+  it("of a dialog show a composer to no profile, whichever agent it belongs to", async () => {
     for (const { recording, truth } of cases) {
       if (truth.state !== "dialog") continue;
       const screen = await screenFromRecording(recording);

@@ -21,7 +21,7 @@ it("names each attempt at a piece of work by a key that bridges accept", () => {
   for (const key of keys) expect(key).toMatch(/^[A-Za-z0-9._-]{1,128}$/);
 });
 
-it("reads only its own entries from the log", () => {
+it("reads what it wrote to the log, and no other text", () => {
   const session = { count: 12, id: sessionIdOf(lane, 12) };
   expect(readSession(writeSession(session))).toEqual(session);
   const place = { epoch: "e/1", seq: 40, phase: "crash-loop" } as const;

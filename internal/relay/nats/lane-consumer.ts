@@ -105,8 +105,8 @@ export class LaneConsumer {
   }
 
   /**
-   * Makes the server deliver lost messages again at once, instead of after `ack_wait`, by creating the consumer again.
-   * The holder must have no unsettled work.
+   * Makes the server deliver again, at once instead of after `ack_wait`, what was lost on the way to the holder:
+   * creates the consumer again. The holder must have no unsettled work.
    * @throws ConsumerGone
    * @throws Error if the server does not answer
    */

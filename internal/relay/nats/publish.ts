@@ -30,7 +30,7 @@ export function natsHeaders(values: Readonly<Record<string, string>> = {}): MsgH
 /**
  * Publishes a message until the stream has acknowledged it, with back-off; logs each failure. While the server does not
  * permit it, the subject counts among the bus's refusals.
- * @throws the signal's reason, or the error of a message that the server rejects permanently
+ * @throws the signal's reason; or the error, if the message is at fault and another attempt would fail as well
  */
 export async function publishStored(
   { bus, clock, logger }: { readonly bus: Bus; readonly clock: Clock; readonly logger: Logger },

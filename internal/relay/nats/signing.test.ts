@@ -5,7 +5,7 @@ import { MessageSigner, Signers } from "./signing.ts";
 
 const user = createUser();
 const seed = new TextDecoder().decode(user.getSeed());
-/** Replaces a letter in the middle; the last letter has unused bits. */
+/** The seed with a letter in the middle replaced. The last letter has unused bits: replacing it may change nothing. */
 const damaged = seed.replace(/(?<=^.{20})./, (letter) => (letter === "A" ? "B" : "A"));
 const signers = new Signers({ boss: user.getPublicKey() });
 const MESSAGE = { subject: "sessions.s.work.coding", msgId: "s/coding/w1", body: "{}" };
@@ -17,7 +17,7 @@ function came(more: Partial<typeof MESSAGE> = {}, headers: Record<string, string
   return { subject, data: bytes(body), headers: natsHeaders({ ...signed, "Nats-Msg-Id": msgId, ...headers }) };
 }
 
-it("signs subject, message id and the body's SHA-256 as nkeys do", () => {
+it("signs subject, message id and the body's SHA-256 so that the nkeys library verifies it", () => {
   const { "Relay-Signature": signature = "" } = new MessageSigner("boss", seed).headersFor({ ...MESSAGE, body: "abc" });
   const digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
   const text = bytes(`sessions.s.work.coding\ns/coding/w1\n${digest}`);
@@ -43,11 +43,11 @@ it("accepts a signature only for its own message and by its own signer", () => {
   }
 });
 
-it("accepts seeds and public nkeys of users only, and shows no seed", () => {
+it("refuses what is not a seed, and what is not a user's public nkey", () => {
   for (const text of ["", "SU", user.getPublicKey(), damaged]) {
     expect(() => new MessageSigner("boss", text)).toThrow("it holds no seed of an nkey");
   }
   for (const key of ["", "U", seed, user.getPublicKey().replace(/.$/, "1")]) {
-    expect(() => new Signers({ boss: key })).toThrow('the key of "boss" is not a public nkey of a user');
+    expect(() => new Signers({ boss: key })).toThrow(`the key of "boss" is not a user's public nkey`);
   }
 });

@@ -57,7 +57,7 @@ interface SignedMessage {
   readonly headers?: MsgHdrs | undefined;
 }
 
-/** The signed text: subject, message id and SHA-256 of the body in hex, a line each. */
+/** The signed text: subject, message id and SHA-256 of the body in hex, one per line. */
 function signedText({ subject, msgId = "", body }: Signable): Uint8Array {
   return Buffer.from(`${subject}\n${msgId}\n${hash("sha256", body, "hex")}`);
 }
@@ -79,7 +79,7 @@ function publicKeyOf(name: string, nkey: string): KeyObject {
     fromPublic(nkey); // throws if it is invalid
     return createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x: rawOf(nkey, 1) }, format: "jwk" });
   } catch {
-    throw new DomainError("invalid", `the key of ${JSON.stringify(name)} is not a public nkey of a user`);
+    throw new DomainError("invalid", `the key of ${JSON.stringify(name)} is not a user's public nkey`);
   }
 }
 

@@ -92,7 +92,7 @@ function pullBatch(bus: Bus, stream: string, consumer: string, count: number): P
   });
 }
 
-/** Undefined: `msg` is a status of the server. */
+/** Undefined: `msg` is a status message of the server. */
 function readMessage(msg: Msg): ReadMessage | undefined {
   const facts = ackFacts(msg.reply);
   if (facts === undefined) return undefined;

@@ -14,7 +14,7 @@ type Spec = Pick<StreamConfig, "name" | "subjects"> & Partial<StreamConfig>;
 const NS_PER_MS = 1_000_000;
 const DAY_MS = 24 * 3_600_000;
 const MINUTE_MS = 60_000;
-/** The most waiting messages of a lane; publishing more fails. */
+/** The limit of messages in a lane's queue, including the work in progress; publishing more fails. */
 const WORK_PER_LANE = 1000;
 const RECORDS_PER_LANE = 512;
 

@@ -48,7 +48,7 @@ export function covers(pattern: string, subject: string): boolean {
   return wanted.length === given.length && wanted.every((token, i) => token === "*" || token === given[i]);
 }
 
-/** True for subjects of the relay or the server, which cannot be the inbox of a request. */
+/** True for a subject of the relay or the server, which a request must not name as its reply subject. */
 export function isReserved(subject: string): boolean {
   return /^(?:sessions|relay|\$[^.]*)(?:\.|$)/.test(subject);
 }

@@ -29,7 +29,7 @@ export interface WorkItem {
 
 const TIMEOUT_MS = 5000;
 
-/** Undefined: `msg` is a status of the server. */
+/** Undefined: `msg` is a status message of the server. */
 export function workItem(bus: Bus, msg: Msg): WorkItem | undefined {
   const facts = ackFacts(msg.reply);
   const { reply } = msg;

@@ -8,7 +8,7 @@ interface Attachment {
   readonly content: string;
 }
 
-/** A prompt, or the answer to a question of an agent. */
+/** A prompt, or the answer to an agent's question. */
 interface Envelope {
   readonly text: string;
   readonly attachments: readonly Attachment[];
@@ -33,11 +33,11 @@ export function readEnvelope(data: Uint8Array): Envelope {
   if (text === undefined) throw invalid("the prompt is not UTF-8");
   if (!/^[ \t\r\n]*\{/.test(text)) return envelopeOf(text, undefined);
   const value = readJson(text);
-  if (!isObject(value)) throw invalid("the prompt begins with { and is not a JSON object");
+  if (!isObject(value)) throw invalid("the prompt begins with { but is not a JSON object");
   return envelopeOf(member(value, "prompt"), member(value, "attachments") ?? undefined);
 }
 
-/** The payload of the work that a prompt becomes. It continues the lane's conversation. */
+/** The payload of the work for a prompt. The work continues the lane's conversation. */
 export function workOf({ text, attachments }: Envelope): JsonObject {
   if (attachments.length === 0) return { task: text, continue: true };
   return { prompt: [{ type: "text", text }, ...attachments.map(blockOf)], continue: true };
@@ -52,9 +52,9 @@ function envelopeOf(prompt: ExactJson | undefined, attachments: ExactJson | unde
 function attachmentOf(value: ExactJson): Attachment {
   const [filename, content] = isObject(value) ? [member(value, "filename"), member(value, "content")] : [];
   const isNamed = typeof filename === "string" && filename !== "" && filename.length <= MAX_FILENAME;
-  if (!isNamed) throw invalid(`an attachment has a filename of up to ${MAX_FILENAME} characters`);
+  if (!isNamed) throw invalid(`an attachment needs a filename of up to ${MAX_FILENAME} characters`);
   if (typeof content !== "string" || !BASE64.test(content)) {
-    throw invalid("the content of an attachment is padded base64");
+    throw invalid("the content of an attachment must be padded base64");
   }
   return { filename, content };
 }

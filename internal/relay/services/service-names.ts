@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { LaneName } from "../nats/subjects.ts";
 
-/** The name that all agents have as services. */
+/** The service name that all agents share. */
 export const SERVICE = "agents";
 
 /** An agent that holds a lane. */
@@ -28,7 +28,7 @@ export function answerSubject({ sessionId, role }: LaneName): string {
   return `${SERVICE}.query.${tokenOf(role)}.${tokenOf(sessionId)}.${randomBytes(16).toString("hex")}`;
 }
 
-/** True for subjects of services, which cannot be the inbox of a request. */
+/** True for a subject of services. A request with such a reply subject gets no answer. */
 export function isOfServices(subject: string): boolean {
   return subject === SERVICE || subject.startsWith(`${SERVICE}.`);
 }
@@ -36,7 +36,7 @@ export function isOfServices(subject: string): boolean {
 const ESCAPE = "x--";
 
 /**
- * The subject token of a name. The protocol has lower-case tokens, so other names are written in hex behind `x--`. No
+ * The subject token of a name. The protocol's tokens are lower-case, so other names are written in hex after `x--`. No
  * two names have the same token.
  */
 function tokenOf(name: string): string {

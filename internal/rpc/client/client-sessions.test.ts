@@ -42,11 +42,12 @@ it("replaces an idle connection that the server ends while another call begins",
   const old = first.session;
   if (old === undefined) throw new Error("a call without a connection");
   await answered(first);
-  // A further call begins right after our own handler, which gives up the connection.
+  // Another call begins right after the handler of `ServerConnection`, which gives up the connection.
   const next = new Promise<ClientHttp2Stream>((resolve) =>
     old.once("goaway", () => resolve(sessions.request("POST", "/", {}, {}))),
   );
-  const closed = new Promise((resolve) => old.once("close", resolve)); // not `once` of events: that listens for errors
+  // Not `once` from node:events, which also listens for errors.
+  const closed = new Promise((resolve) => old.once("close", resolve));
   server.connected[0]?.goaway();
   await answered(await next);
   await closed;
@@ -68,7 +69,7 @@ it("pings half as often after a proxy has answered too_many_pings", async () => 
   sessions.abort();
 });
 
-it.for(["idle", "with a call under way"])("has no socket left after its end, %s", async (state) => {
+it.for(["idle", "with a call under way"])("leaves no socket open after abort, %s", async (state) => {
   const server = createNetServer((socket) => void socket.on("error", () => {}).resume());
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -79,7 +80,7 @@ it.for(["idle", "with a call under way"])("has no socket left after its end, %s"
   const closed = new Promise((resolve) => stream.once("close", resolve));
   sessions.abort();
   await closed;
-  await new Promise((resolve) => server.close(resolve)); // it waits for the connection's end
+  await new Promise((resolve) => server.close(resolve)); // waits until the connection has ended
 });
 
 it.for(["iterator", "for await"])(
@@ -109,7 +110,7 @@ it("abandons a new connection on which the server sends nothing", async () => {
   const [err] = await once(stream, "error");
   expect(err).toMatchObject({
     code: Code.Unavailable,
-    rawMessage: `the server at 127.0.0.1:${port} sends no settings`,
+    rawMessage: `the server at 127.0.0.1:${port} sends no HTTP/2 settings`,
   });
   server.close();
 });

@@ -5,7 +5,7 @@ import { mapFailures } from "../common/map-failures.ts";
 import { type ConnectionSettings, type ConnectionTimes, ServerConnection } from "./server-connection.ts";
 import { keepWholeAnswers } from "./whole-answers.ts";
 
-/** The most connections to open for one call, if each ends between its opening and the call. */
+/** How many connections to open for one call, if each ends before the call begins. */
 const MAX_DIALS = 3;
 
 /**
@@ -15,7 +15,7 @@ const MAX_DIALS = 3;
 export class ClientSessions {
   /** Scheme, host and port. */
   readonly authority: string;
-  /** The authority of an IPv6 address: Node leaves out the brackets. */
+  /** The authority for an IPv6 address: Node leaves out the brackets. */
   readonly #host: OutgoingHttpHeaders;
   readonly #times: ConnectionTimes;
   readonly #settings: ConnectionSettings | undefined;
@@ -24,7 +24,7 @@ export class ClientSessions {
   #newest: ServerConnection | undefined;
   #onRetired: (() => void) | undefined;
 
-  /** Default times: no PING while calls are open, 15 s for a PING's answer, closed after 15 minutes without a call. */
+  /** Default times: no PINGs, 15 s for a PING's answer, closed after 15 minutes without a call. */
   constructor(url: string, times: Partial<ConnectionTimes> = {}, settings?: ConnectionSettings) {
     const defaults = { pingIntervalMs: Infinity, pingTimeoutMs: 15_000, idleConnectionTimeoutMs: 900_000 };
     const { origin, host, hostname } = new URL(url);
@@ -61,7 +61,7 @@ export class ClientSessions {
         if (connection.takesCalls) throw err;
       }
     }
-    throw new ConnectError("each connection ends as it opens", Code.Unavailable);
+    throw new ConnectError("every connection ended as soon as it opened", Code.Unavailable);
   }
 
   /** To be called for each part of a response that was read: the server is alive. */

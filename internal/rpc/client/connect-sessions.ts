@@ -6,7 +6,7 @@ import { ClientSessions } from "./client-sessions.ts";
 /** Flow-control window of a stream, bytes; also bounds what is buffered for a reader that does not read. */
 const STREAM_WINDOW_BYTES = 1024 * 1024;
 
-/** Shorter than a sidecar keeps a connection without calls, so that none closes as a call begins. */
+/** Less than the time after which a sidecar closes a connection without calls: none is closed as a call begins. */
 const IDLE_MS = 45_000;
 
 /** Options for connections to one server. */
@@ -16,8 +16,8 @@ export interface DialOptions {
   /** Dials this unix socket instead; `baseUrl` is then only the calls' authority, e.g. `http://localhost`. */
   readonly socketPath?: string;
   /**
-   * Uses this socket instead, e.g. through a tunnel (see `nativeSocket`); called for each connection. The socket may
-   * still be connecting.
+   * Returns the socket of each connection instead, e.g. through a tunnel (see `nativeSocket`). The socket may still be
+   * connecting.
    */
   readonly dial?: (() => Socket) | undefined;
   /** The name that the server's certificate must contain. Default: the host of `baseUrl`. */
@@ -64,9 +64,8 @@ export function connectSessions(options: DialOptions, tls: ClientTls | undefined
 }
 
 /**
- * After the socket has opened, an error closes it and is not reported: Node would emit the error on the HTTP/2 session,
- * and end the process if nothing listens there yet. (Connect listens again only some turns after the handshake, and not
- * at all if it finds the session destroyed.) Calls on it end as cut.
+ * After the socket has opened, an error closes it and is not reported. Otherwise Node would destroy the HTTP/2 session
+ * with the error, and its calls would fail with that; this way they end with CANCEL, as on any connection that is cut.
  */
 function closeOnError(socket: Socket, opened: "connect" | "secureConnect"): Socket {
   return socket.once(opened, () => void socket.removeAllListeners("error").on("error", () => {}));

@@ -14,9 +14,9 @@ import { backgroundClock, readingClock } from "../../base/clock.ts";
 
 /** Flow-control window of a connection, for all its streams together, bytes. */
 const CONNECTION_WINDOW_BYTES = 8 * 1024 * 1024;
-/** Gives up a server that has not finished the handshake by then. */
+/** Gives up a server that does not finish the handshake within this time. */
 const HANDSHAKE_MS = 20_000;
-/** Gives up a server that has not sent its SETTINGS, which come first, by then. */
+/** Gives up a server that does not send its SETTINGS, which come first, within this time. */
 const SETTINGS_MS = 5000;
 /** The reason with which a proxy closes a connection that is pinged too often. */
 const TOO_MANY_PINGS = "too_many_pings";
@@ -153,7 +153,7 @@ export class ServerConnection {
     // A reset right after the handshake is not always reported: Node may neither read nor write any more, and emit no
     // event.
     const settingsMs = Math.min(SETTINGS_MS, this.#times.pingTimeoutMs);
-    this.#giveUpAfter(settingsMs, "sends no settings");
+    this.#giveUpAfter(settingsMs, "sends no HTTP/2 settings");
     this.#opened.resolve();
   }
 
@@ -166,7 +166,7 @@ export class ServerConnection {
     if (said !== undefined && Buffer.from(said).equals(Buffer.from(TOO_MANY_PINGS))) this.#times.pingIntervalMs *= 2;
     if (this.#phase === "closed") return;
     this.#phase = "closing";
-    // Node leaves a connection without calls open.
+    // Node does not close a connection that has no calls.
     if (this.#streams === 0) this.#session.destroy();
     else this.#rest();
   }
@@ -179,7 +179,7 @@ export class ServerConnection {
     this.#onClosed(this);
   }
 
-  /** Sets the timer for the next check. Handshake, SETTINGS and PING have their own timers. */
+  /** Sets the timer for the next check, unless it is running for the handshake, SETTINGS or a PING. */
   #rest(): void {
     if (!this.#isHeard || this.#checked || this.#phase === "closed") return;
     if (this.#streams > 0) {
@@ -193,7 +193,7 @@ export class ServerConnection {
   #end(): void {
     const { idleConnectionTimeoutMs, pingTimeoutMs } = this.#times;
     if (this.#phase === "open") this.#after(idleConnectionTimeoutMs, () => this.retire());
-    // A peer that does not close its side would keep the socket.
+    // A peer that does not close its side would keep the socket open.
     else this.#giveUpAfter(pingTimeoutMs, "does not end the connection");
   }
 

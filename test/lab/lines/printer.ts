@@ -1,5 +1,5 @@
 // The pane's command: prints numbered lines and changes the terminal on orders over a socket; answers each order once
-// it is printed. Orders, one a line: `lines N`, `alternate on`, `alternate off`, `clear`, `clear history`, `exit`.
+// it is printed. Orders, one per line: `lines N`, `alternate on`, `alternate off`, `clear`, `clear history`, `exit`.
 import { readFileSync, writeFileSync, writeSync } from "node:fs";
 import { connect } from "node:net";
 import { createInterface } from "node:readline";

@@ -3,7 +3,7 @@ import { appendFileSync } from "node:fs";
 import { McpServer } from "@modelcontextprotocol/server";
 import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 
-/** Receives each answer, one a line. */
+/** Receives each answer, one per line. */
 const [, , log = "/dev/null"] = process.argv;
 
 const FORMS = {

@@ -31,6 +31,6 @@ export function readLines(value: string | number): number {
 /** A request id; empty when none was given. @throws DomainError `invalid` */
 export function readRequestId(command: string, id: string | undefined, what = "--request-id"): string {
   if (id === undefined) return "";
-  if (!ID.test(id)) throw gtUsageError(command, `${what} has 1 to 128 letters, digits, dots, dashes or underscores`);
+  if (!ID.test(id)) throw gtUsageError(command, `${what} takes 1 to 128 letters, digits, dots, dashes or underscores`);
   return id;
 }
