@@ -44,15 +44,13 @@ const client = () => folder.client(bridge, folder.prd);
 describe.concurrent.each(AGENTS)("$program in a terminal of the bridge", ({ kind, yes }) => {
   const sessionId = kind;
   const status = () => client().status({ sessionId, request: {} });
-  let seen = "";
   const untilIdle = async () => {
-    const look = async () => {
+    const look = async () => (await status()).state === AgentState.IDLE || undefined;
+    await until(`${kind} to be idle`, 100_000, look).catch(async (err: unknown) => {
       const { state, evidence } = await status();
       const { output } = await client().peek({ sessionId, request: { lines: 20 } });
-      seen = `state ${state}: ${evidence.map(({ value }) => value).join("; ")}\n${output}`;
-      return state === AgentState.IDLE || undefined;
-    };
-    await until(`${kind} to be idle`, 100_000, look, () => seen);
+      throw new Error(`state ${state}: ${evidence.map(({ value }) => value).join("; ")}\n${output}`, { cause: err });
+    });
   };
   const untilStatus = (wanted: SessionStatus) => {
     const look = async () => ((await client().getSession({ sessionId })).status === wanted ? true : undefined);

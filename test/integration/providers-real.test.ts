@@ -30,9 +30,9 @@ interface Stage extends AsyncDisposable {
 }
 
 /** A real agent's program with a home of its own, which talks only to a model on loopback. */
-async function stage(kind: AgentKind, program: AgentProgram, name: string): Promise<Stage> {
+async function stage(kind: AgentKind, program: AgentProgram): Promise<Stage> {
   const model = await ModelServer.listen();
-  const home = join(dir, `${kind}-${name}`);
+  const home = join(dir, kind);
   await mkdir(home);
   const { env, workdir } = await makeAgentHome({ agent: kind, dir: home, modelUrl: model.url });
   const provider = makeProvider({ provider: kind, binary: await agentProgram(program), env });
@@ -48,9 +48,9 @@ const TIMEOUT_MS = 120_000;
 
 describe.concurrent.each(AGENTS)("$program over its standard streams", ({ kind, program, afterDenial }) => {
   it(
-    "takes two turns, is denied permissions without a person, stops, and resumes its conversation",
+    "takes two turns, is denied permissions without a person, stops, resumes, queues, and reports its end by a signal",
     async () => {
-      await using on = await stage(kind, program, "turns");
+      await using on = await stage(kind, program);
       const { model, provider, workdir } = on;
       let conversation = "";
       {
@@ -82,36 +82,35 @@ describe.concurrent.each(AGENTS)("$program over its standard streams", ({ kind, 
         expect(session.last).toMatchObject({ type: "ended" });
         expect(session.last).not.toHaveProperty("error");
       }
-      await using resumed = await ProviderSession.start(provider, workdir, { resume: conversation });
+      await using resumed = await ProviderSession.start(provider, workdir, {
+        ...{ resume: conversation, permission_mode: "allow" },
+      });
       await resumed.send("SAY after the resume", "t-5");
       await resumed.turns(1);
       expect(model.arrivals("SAY first answer")).toBe(1);
       expect(model.arrivals("SAY after the resume")).toBe(1);
-    },
-    TIMEOUT_MS,
-  );
-
-  it(
-    "queues messages while it works, runs allowed tools, and reports its end by a signal",
-    async () => {
-      await using on = await stage(kind, program, "crash");
-      const { model, provider, workdir } = on;
-      await using session = await ProviderSession.start(provider, workdir, { permission_mode: "allow" });
-      model.wordDelayMs = 500;
-      await session.send("TALK 40", "c-1");
-      await session.until("the turn", ({ phases }) => phases.includes("busy"));
-      expect(await session.send("SAY the second", "c-2")).toEqual({ outcome: "queued", error: "" });
-      model.wordDelayMs = 0;
-      await session.until("the settled input", ({ events }) => events.some((event) => event.type === "input-settled"));
-      await session.until("the second answer", ({ text }) => text.includes("the second"));
-      expect(model.arrivals("SAY the second")).toBe(1);
-      await session.send("RUN-TOOL touch made-by-tool", "c-3");
-      await session.until("the tool", () => existsSync(join(workdir, "made-by-tool")));
-      process.kill(session.handle.pid, "SIGKILL");
-      await session.read;
-      expect(session.last).toEqual({ type: "ended", error: expect.stringContaining("SIGKILL") as string });
-      expect(await session.send("too late", "c-4")).toMatchObject({ outcome: "agent-dead" });
+      await queuesAndEnds(resumed, on);
     },
     TIMEOUT_MS,
   );
 });
+
+/** A session that may run tools queues a message while it works, runs a tool, and reports its end by a signal. */
+async function queuesAndEnds(session: ProviderSession, { model, workdir }: Stage): Promise<void> {
+  const turns = session.phases.filter((phase) => phase === "busy").length;
+  model.wordDelayMs = 500;
+  await session.send("TALK 40", "c-1");
+  await session.until("the turn", ({ phases }) => phases.filter((phase) => phase === "busy").length > turns);
+  expect(await session.send("SAY the second", "c-2")).toEqual({ outcome: "queued", error: "" });
+  model.wordDelayMs = 0;
+  await session.until("the settled input", ({ events }) => events.some((event) => event.type === "input-settled"));
+  await session.until("the second answer", ({ text }) => text.includes("the second"));
+  expect(model.arrivals("SAY the second")).toBe(1);
+  expect(existsSync(join(workdir, "made-by-tool"))).toBe(false);
+  await session.send("RUN-TOOL touch made-by-tool", "c-3");
+  await session.until("the tool", () => existsSync(join(workdir, "made-by-tool")));
+  process.kill(session.handle.pid, "SIGKILL");
+  await session.read;
+  expect(session.last).toEqual({ type: "ended", error: expect.stringContaining("SIGKILL") as string });
+  expect(await session.send("too late", "c-4")).toMatchObject({ outcome: "agent-dead" });
+}

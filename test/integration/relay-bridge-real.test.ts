@@ -11,13 +11,20 @@ import type { Stored } from "../support/relay/relay-bed.ts";
 import type { RelayProcess } from "../support/relay/relay-process.ts";
 import { until } from "../support/sidecar/sidecar.ts";
 
+/**
+ * `points`: the steps of a turn after which a relay is killed, one relay after the other. relay-bridge-kills has all of
+ * them with a scripted agent, since none depends on the agent's program; here each happens with one of two programs.
+ */
 const AGENTS = [
-  { kind: "claude", program: "claude-2.1.330", args: ["--permission-mode", "default"] },
-  { kind: "codex", program: "codex-0.169.0", args: [] },
+  {
+    kind: "claude",
+    program: "claude-2.1.330",
+    args: ["--permission-mode", "default"],
+    points: ["pulled", "asked", "published", "acked"],
+  },
+  { kind: "codex", program: "codex-0.169.0", args: [], points: ["prompted", "answered", "done"] },
 ] as const satisfies readonly { readonly program: AgentProgram; readonly [key: string]: unknown }[];
 
-/** The steps of a turn after which a relay is killed, one relay after the other. */
-const POINTS = ["pulled", "prompted", "asked", "answered", "published", "done", "acked"] as const;
 const PATIENCE_MS = 300_000;
 const TIMES = { timeout: 4 * PATIENCE_MS };
 
@@ -49,7 +56,7 @@ const arrivals = (mark: string) => [
   model.arrivalsOfOne(mark),
 ];
 
-describe.concurrent.each(AGENTS)("$program in a terminal of a bridge", ({ kind }) => {
+describe.concurrent.each(AGENTS)("$program in a terminal of a bridge", ({ kind, points }) => {
   const relay = (name: string, env: Readonly<Record<string, string>> = {}): Promise<RelayProcess> => {
     const role = bed.role({ provider: kind, repo_path: workdirs.get(kind) });
     return bed.relay(`${kind}-${name}`, { [kind]: role }, {}, { env });
@@ -65,17 +72,17 @@ describe.concurrent.each(AGENTS)("$program in a terminal of a bridge", ({ kind }
 
   it("gets each prompt once and its dialog answered, whatever is killed meanwhile", TIMES, async (context) => {
     await requireComponent(context, kind);
-    for (const [index, point] of POINTS.entries()) {
+    for (const [index, point] of points.entries()) {
       await using doomed = await relay(point, { GT_RELAY_CRASH_AT: point });
       await work(`p${index}`, `SAY ${kind}-at-${point}`);
       await doomed.exited();
       expect([point, doomed.child.signalCode]).toEqual([point, "SIGKILL"]);
     }
     const first = await relay("first");
-    expect(await answers(POINTS.length)).toEqual(
-      POINTS.map((point, index) => says(`p${index}`, `${kind}-at-${point}`)),
+    expect(await answers(points.length)).toEqual(
+      points.map((point, index) => says(`p${index}`, `${kind}-at-${point}`)),
     );
-    for (const point of POINTS) expect([point, ...arrivals(`${kind}-at-${point}`)]).toEqual([point, 1, 1]);
+    for (const point of points) expect([point, ...arrivals(`${kind}-at-${point}`)]).toEqual([point, 1, 1]);
 
     // The relay is killed while the dialog is open: the next one requests approval again.
     await work("tool", `RUN-TOOL echo ${kind}-tool > made.txt`);
@@ -83,7 +90,7 @@ describe.concurrent.each(AGENTS)("$program in a terminal of a bridge", ({ kind }
     await first[Symbol.asyncDispose]();
     await using second = await relay("second");
     await grant(await asked(2));
-    expect((await answers(POINTS.length + 1)).at(-1)).toEqual(says("tool", "Done with the tool\\."));
+    expect((await answers(points.length + 1)).at(-1)).toEqual(says("tool", "Done with the tool\\."));
     expect((await readFile(join(workdirs.get(kind) ?? "", "made.txt"), "utf8")).trim()).toBe(`${kind}-tool`);
     expect(arrivals(`${kind}-tool`)).toEqual([1, 1]);
 
@@ -92,7 +99,7 @@ describe.concurrent.each(AGENTS)("$program in a terminal of a bridge", ({ kind }
     await isAsked(`${kind}-talk`);
     await second[Symbol.asyncDispose]();
     await using third = await relay("third");
-    expect((await answers(POINTS.length + 2)).at(-1)).toEqual(says("talk", "word200"));
+    expect((await answers(points.length + 2)).at(-1)).toEqual(says("talk", "word200"));
     expect(arrivals(`${kind}-talk`)).toEqual([1, 1]);
     expect(await third.stop()).toBe(0);
     expect((await bed.running()).length).toBeLessThanOrEqual(AGENTS.length);
