@@ -82,7 +82,7 @@ it("looks without typing", async () => {
   await using person = await attached(sidecar, { flags: "--read-only" });
   await person.sees("read-only · Ctrl-] detaches");
   person.type("nothing of this\r\x03");
-  await person.sees("read-only: nothing is typed");
+  await person.sees("read-only: your keys are not sent");
   const { cols, rows, attached: count, draft } = await sidecar.client.status({});
   expect({ cols, rows, count, draft }).toEqual({ cols: 160, rows: 50, count: 1, draft: false });
   person.type("\x1d");

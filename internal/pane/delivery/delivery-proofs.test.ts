@@ -194,7 +194,7 @@ describe("an unknown program", () => {
     pane.onEnter = () => pane.show({}, screenOf(["five six seven eight", "> "]));
     expect(await delivered("generic", lines)).toMatchObject({
       outcome: "unknown",
-      error: expect.stringContaining("lines"),
+      error: expect.stringContaining("each line of the text separately"),
     });
     pane.show({}, screenOf(["> "]));
     pane.typed.length = 0;
