@@ -155,7 +155,7 @@ describe.concurrent.each(["WebSocket", "HTTP"] as const)("an editor by %s", (way
     expect(editor.said.at(-1)).toMatch(/^prompt 2: after it$/);
   });
 
-  it("reopens a session, sees the kept updates, and learns which are missing", TIMES, async () => {
+  it("reopens a session, sees the kept updates, and learns which are missing", TIMES, async ({ expect }) => {
     const query = `session=again-${way}&role=coding`;
     let session: string;
     let place: object | undefined;
