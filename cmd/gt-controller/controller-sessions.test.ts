@@ -5,7 +5,7 @@ import { newSessionsCa } from "../../internal/controller/certificates/ca-success
 import { SecretClient } from "../../internal/controller/certificates/secret-client.ts";
 import { ControllerMetrics } from "../../internal/controller/sessions/controller-metrics.ts";
 import { FakeKube } from "../../test/fakes/fake-kube.ts";
-import { caller, comesToBe, startOf } from "../../test/support/cluster/session-replica.ts";
+import { advanceUntil, caller, startOf } from "../../test/support/cluster/session-replica.ts";
 import { FakeClock } from "../../test/support/fake-clock.ts";
 import { silentLogger } from "../../test/support/silent-logger.ts";
 import { readControllerConfig } from "./controller-config.ts";
@@ -52,12 +52,12 @@ it("reads a session's Secret at most three times during the start, not at each c
   );
   const stop = new AbortController();
   const running = [made.backend.run(stop.signal), made.lead(stop.signal), ca.run(stop.signal)];
-  await comesToBe(clock, () => made.isSynced && ca.isKnown);
+  await advanceUntil(clock, () => made.isSynced && ca.isKnown);
   let started = false;
   void made.backend.start(startOf("one"), caller, never).then(() => {
     started = true;
   });
-  await comesToBe(clock, () => started, 10_000);
+  await advanceUntil(clock, () => started, 10_000);
   for (const phase of ["Scheduled", "Creating", "Pulling", "Started", "Ready", "Running"]) {
     const [pod] = kube.list(PODS);
     if (pod !== undefined) kube.set(PODS, { ...pod, status: { phase } });

@@ -59,15 +59,15 @@ describe.concurrent.each(PROGRAMS)("%s", (program) => {
       ...(program.startsWith("claude") && { args: ["--permission-mode", "default"], prepare: writeOwnHooks }),
     });
     await session.idle(START_MS);
-    if (program.startsWith("claude")) await tellsByItsHooks(session, expect);
-    if (program.startsWith("opencode")) await tellsByItsPlugin(session, expect);
-    await movesOnlyWhileItWorks(session, expect);
-    await showsWorkAndDialogs(session, expect);
-    if (program.startsWith("claude")) await tellsByItsStateFile(session, expect);
+    if (program.startsWith("claude")) await checkHooks(session, expect);
+    if (program.startsWith("opencode")) await checkPlugin(session, expect);
+    await checkMotion(session, expect);
+    await checkWorkAndDialogs(session, expect);
+    if (program.startsWith("claude")) await checkStateFile(session, expect);
   });
 });
 
-async function showsWorkAndDialogs(session: TmuxAgent, expect: ExpectStatic): Promise<void> {
+async function checkWorkAndDialogs(session: TmuxAgent, expect: ExpectStatic): Promise<void> {
   session.model.wordDelayMs = 100;
   await submit(session, "TALK 20");
   await session.until("work", (view) => view.busy !== undefined);
@@ -97,7 +97,7 @@ async function framesSeen(session: TmuxAgent, ms: number): Promise<number> {
 }
 
 /** Independent of its wording: the area around its composer changes while it works, and stays still while it rests. */
-async function movesOnlyWhileItWorks(session: TmuxAgent, expect: ExpectStatic): Promise<void> {
+async function checkMotion(session: TmuxAgent, expect: ExpectStatic): Promise<void> {
   await sleep(2000);
   expect(await framesSeen(session, 6000)).toBe(1);
   session.model.wordDelayMs = 5000; // a model that thinks before its first word
@@ -109,7 +109,7 @@ async function movesOnlyWhileItWorks(session: TmuxAgent, expect: ExpectStatic): 
 }
 
 /** For a program that has not taken a message yet. */
-async function tellsByItsPlugin(session: TmuxAgent, expect: ExpectStatic): Promise<void> {
+async function checkPlugin(session: TmuxAgent, expect: ExpectStatic): Promise<void> {
   const words = () =>
     session.hookLines
       .filter((line) => !/^(?:activity$|session )/.test(line))
@@ -144,7 +144,7 @@ async function writeOwnHooks(home: string): Promise<void> {
 }
 
 /** For a program that has not taken a message yet: its hooks report start, prompt and end beside the user's own. */
-async function tellsByItsHooks(session: TmuxAgent, expect: ExpectStatic): Promise<void> {
+async function checkHooks(session: TmuxAgent, expect: ExpectStatic): Promise<void> {
   const text = `first line\n${"x".repeat(20_000)}`;
   await submit(session, text);
   await arrives(session);
@@ -163,7 +163,7 @@ async function tellsByItsHooks(session: TmuxAgent, expect: ExpectStatic): Promis
   await expect.poll(() => readdir(session.home.workdir)).toEqual(["own-hook-ran"]);
 }
 
-async function tellsByItsStateFile(session: TmuxAgent, expect: ExpectStatic): Promise<void> {
+async function checkStateFile(session: TmuxAgent, expect: ExpectStatic): Promise<void> {
   const pid = Number((await session.tmux("display-message", "-p", "-t", "claude:", "#{pane_pid}")).trim());
   const stat = await readFile(`/proc/${pid}/stat`, "utf8");
   const startTicks = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19]);

@@ -122,7 +122,7 @@ async function goesOn(at: Bed, marks: readonly [string, string]): Promise<void> 
 }
 
 /** Cancels a prompt that the model is working on, and continues the session. */
-async function endsWhatIsCancelled(at: Bed, marks: readonly [string, string]): Promise<void> {
+async function checkCancellation(at: Bed, marks: readonly [string, string]): Promise<void> {
   const { coordinator } = at;
   await coordinator.work("real", task("w5", `${marks[0]} TALK 100000`, { continue: true }));
   await until("the model to be asked", PATIENCE_MS, () => (prompts(marks[0]) > 0 ? true : undefined));
@@ -141,7 +141,7 @@ async function endsWhatIsCancelled(at: Bed, marks: readonly [string, string]): P
 /** The next relay continues the session, which its agent has opened again. */
 async function goesOnAfterKill(at: Bed, place: string, marks: readonly [string, string]): Promise<void> {
   await goesOn(at, marks);
-  await endsWhatIsCancelled(at, [`${place}-five`, `${place}-six`]);
+  await checkCancellation(at, [`${place}-five`, `${place}-six`]);
   expect((await at.frames()).some((frame) => /^client .*"session\/(?:load|resume)"/.test(frame))).toBe(true);
   await obeysSchema(at);
 }

@@ -75,7 +75,7 @@ it("a state folder that the agent deletes is recreated for the same agent with e
   expect((await sidecar.client.nudge({ message: "told before", requestId: "before" })).outcome).toBe(1);
   const pid = sidecar.servingPid();
   await remove(sidecar.stateDir);
-  await untilServedAnew(sidecar, pid);
+  await untilReplaced(sidecar, pid);
   await sidecar.untilState(AgentState.IDLE);
   const after = await sidecar.client.status({});
   expect([after.agentPid, after.sessionAlive]).toEqual([before.agentPid, true]);
@@ -114,7 +114,7 @@ it("entries that the agent puts in place of the state folder's parts are replace
       });
     }
     if ("journal.jsonl" in put) kill(pid, "SIGKILL");
-    await untilServedAnew(sidecar, pid);
+    await untilReplaced(sidecar, pid);
     const idle = async () => {
       const now = await sidecar.client.status({}).catch(() => undefined); // no half serves for a moment
       return now?.state === AgentState.IDLE ? now : undefined;
@@ -132,7 +132,7 @@ it("entries that the agent puts in place of the state folder's parts are replace
 });
 
 /** @param before the pid of the serving half that is to be replaced, read before the cause of its replacement */
-async function untilServedAnew(sidecar: RunningSidecar, before: number): Promise<void> {
+async function untilReplaced(sidecar: RunningSidecar, before: number): Promise<void> {
   await until("another serving half", 60_000, () => sidecar.servingPid() !== before || undefined, sidecar.log);
 }
 

@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { FakeSecrets } from "../../../test/support/cluster/fake-secrets.ts";
-import { comesToBe } from "../../../test/support/cluster/session-replica.ts";
+import { advanceUntil } from "../../../test/support/cluster/session-replica.ts";
 import { FakeClock } from "../../../test/support/fake-clock.ts";
 import { silentLogger } from "../../../test/support/silent-logger.ts";
 import { type CaMaterial, readCaSecret } from "./ca-secret.ts";
@@ -57,7 +57,7 @@ it("renews each certificate when a third of its lifetime is left, and keeps the 
   expect(writes()).toEqual([]);
   clock.jump(2 * DAY_MS);
   await clock.advance(3_600_000);
-  await comesToBe(clock, () => writes().length === 3);
+  await advanceUntil(clock, () => writes().length === 3);
   expect(writes()).toEqual(["patch client", "patch relay", "patch threads"]);
   expect([text("client", "jwt.key"), text("client", "tls.key") === key]).toEqual([jwtKey, false]);
   expect(issuer("relay").validToDate.getTime()).toBeGreaterThan(clock.now() + 89 * DAY_MS);
@@ -67,7 +67,7 @@ it("follows a new CA and its revocation lists at once", async () => {
   const { cert, key } = await newSessionsCa("town.example", clock.now());
   ca = { ...readCaSecret({ "ca.crt": cert, "ca.key": key }, clock.now()), crl: "a list" };
   renewal.look();
-  await comesToBe(clock, () => writes().length === 3);
+  await advanceUntil(clock, () => writes().length === 3);
   for (const { name } of FILES.slice(0, 3)) {
     expect(issuer(name).verify(new X509Certificate(cert).publicKey)).toBe(true);
     expect(text(name, "ca.crt")).toBe(cert);
@@ -76,7 +76,7 @@ it("follows a new CA and its revocation lists at once", async () => {
   const { crl: _, ...without } = ca;
   ca = without;
   renewal.look();
-  await comesToBe(clock, () => writes().length === 5);
+  await advanceUntil(clock, () => writes().length === 5);
   expect(secrets.secrets.get("relay")?.data).not.toHaveProperty("crl.pem");
 });
 
@@ -90,11 +90,11 @@ it("continues with the others while one cannot be written, and retries that one"
   secrets.change("relay", { data: {} });
   secrets.change("threads", { data: {} });
   renewal.look();
-  await comesToBe(clock, () => writes().length === 1, 20_000);
+  await advanceUntil(clock, () => writes().length === 1, 20_000);
   expect(writes()).toEqual(["patch threads"]);
   isRefused = false;
   await clock.advance(30_000);
-  await comesToBe(clock, () => writes().length === 2);
+  await advanceUntil(clock, () => writes().length === 2);
   expect(issuer("relay").subjectAltName).toBe("DNS:town-relay");
 });
 

@@ -50,7 +50,7 @@ describe("a crash between any two calls", { timeout: 180_000 }, () => {
     const first = await replica();
     await settled(first.sessions.start(startOf("one"), caller, never));
     town.runs();
-    await town.holds(() => first.sessions.get(startOf("one"))?.status === "running");
+    await town.advanceUntil(() => first.sessions.get(startOf("one"))?.status === "running");
     first.calls.length = 0;
     return first;
   }
@@ -81,7 +81,7 @@ describe("a crash between any two calls", { timeout: 180_000 }, () => {
       if (calls % 2 === 1 || pods().length === 0) {
         expect(await settled(second.sessions.start(startOf("one"), caller, never))).toBe("fulfilled");
       }
-      await town.holds(isWhole);
+      await town.advanceUntil(isWhole);
       return outcome === "fulfilled" ? "through" : "crashed";
     });
     expect(crashes).toBeGreaterThanOrEqual(4); // the pod, a look at its Secret, the Secret, the gate
@@ -98,7 +98,7 @@ describe("a crash between any two calls", { timeout: 180_000 }, () => {
       await Promise.all([first.end(), other.end()]);
       await replica({ ...limit, leads: true });
       await town.clock.advance(30_000);
-      await town.holds(() => pods().every(({ gates }) => gates.length === 0) && pods().length <= 1);
+      await town.advanceUntil(() => pods().every(({ gates }) => gates.length === 0) && pods().length <= 1);
       const isRefused = first.callsLeft > 0 && outcome === "rejected";
       return outcome === "fulfilled" || isRefused ? "through" : "crashed";
     });
@@ -114,11 +114,11 @@ describe("a crash between any two calls", { timeout: 180_000 }, () => {
       const second = await replica({ leads: true });
       second.calls.length = 0;
       second.callsLeft = calls;
-      await town.holds(() => isWhole() || second.callsLeft < 0);
+      await town.advanceUntil(() => isWhole() || second.callsLeft < 0);
       const outcome = second.callsLeft < 0 ? "crashed" : "through";
       await second.end();
       await replica({ leads: true });
-      await town.holds(isWhole);
+      await town.advanceUntil(isWhole);
       return outcome;
     });
     expect(crashes).toBeGreaterThanOrEqual(3);
@@ -129,17 +129,17 @@ describe("a crash between any two calls", { timeout: 180_000 }, () => {
       const first = await running();
       first.callsLeft = calls;
       await settled(first.sessions.stop(startOf("one"), { force: false }, caller, never));
-      await town.holds(() => has(ANNOTATIONS.stoppedAt) || first.callsLeft < 0);
+      await town.advanceUntil(() => has(ANNOTATIONS.stoppedAt) || first.callsLeft < 0);
       const outcome = first.callsLeft < 0 ? "crashed" : "through";
       await first.end();
       const asked = has(ANNOTATIONS.stopRequested);
       const second = await replica({ leads: true });
       if (!asked) await settled(second.sessions.stop(startOf("one"), { force: false }, caller, never));
-      await town.holds(() => second.sessions.get(startOf("one"))?.status === "stopped");
+      await town.advanceUntil(() => second.sessions.get(startOf("one"))?.status === "stopped");
       expect(town.sidecar.calls).toContain("StopAgent");
       expect(pods()).toHaveLength(1);
       await town.clock.advance(RETENTION_MS);
-      await town.holds(isGone);
+      await town.advanceUntil(isGone);
       return outcome;
     });
     expect(crashes).toBeGreaterThanOrEqual(3); // the request to stop, the agent, its end
@@ -154,11 +154,11 @@ describe("a crash between any two calls", { timeout: 180_000 }, () => {
       const second = await replica({ leads: true });
       second.calls.length = 0;
       second.callsLeft = calls;
-      await town.holds(() => isGone() || second.callsLeft < 0, 2 * RETENTION_MS);
+      await town.advanceUntil(() => isGone() || second.callsLeft < 0, 2 * RETENTION_MS);
       const outcome = second.callsLeft < 0 ? "crashed" : "through";
       await second.end();
       await replica({ leads: true });
-      await town.holds(isGone, 2 * RETENTION_MS);
+      await town.advanceUntil(isGone, 2 * RETENTION_MS);
       expect(town.sidecar.calls).toContain("StopAgent");
       return outcome;
     });
@@ -174,7 +174,7 @@ describe("a crash between any two calls", { timeout: 180_000 }, () => {
         town.sidecar.fails = new DomainError("unavailable", "no route");
         first.callsLeft = calls;
         await settled(first.sessions.stop(startOf("one"), { force: false }, caller, never));
-        await town.holds(() => isGone() || first.callsLeft < 0);
+        await town.advanceUntil(() => isGone() || first.callsLeft < 0);
         const outcome = first.callsLeft < 0 ? "crashed" : "through";
         await first.end();
         const second = await replica({ leads: true });
@@ -182,7 +182,7 @@ describe("a crash between any two calls", { timeout: 180_000 }, () => {
         if (left !== undefined && !has(ANNOTATIONS.stopRequested)) {
           await settled(second.sessions.stop(startOf("one"), { force: false }, caller, never));
         }
-        await town.holds(isGone);
+        await town.advanceUntil(isGone);
         return outcome;
       });
       expect(crashes).toBeGreaterThanOrEqual(2);

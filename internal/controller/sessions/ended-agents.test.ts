@@ -19,7 +19,7 @@ describe("a session whose agent ends by itself", () => {
     const one = await town.replica({ leads: true });
     await town.settled(one.sessions.start(request("one"), caller, never));
     town.runs();
-    await town.holds(() => one.sessions.get(request("one"))?.status === "running");
+    await town.advanceUntil(() => one.sessions.get(request("one"))?.status === "running");
     return one;
   }
 
@@ -27,7 +27,7 @@ describe("a session whose agent ends by itself", () => {
     const { sessions } = await running();
     town.sidecar.end = { exitCode: 0 };
     town.runs(NOT_READY);
-    await town.holds(() => sessions.get(request("one"))?.status === "stopped", 10_000);
+    await town.advanceUntil(() => sessions.get(request("one"))?.status === "stopped", 10_000);
     expect(sessions.get(request("one"))?.stoppedAt).toBeGreaterThan(0);
     const again = await town.settled(sessions.start(request("one"), caller, never));
     expect(again).toMatchObject({ reason: { kind: "precondition" } });
@@ -37,7 +37,7 @@ describe("a session whose agent ends by itself", () => {
     ).rejects.toMatchObject({ kind: "precondition", fields: { status: "stopped" } });
     await town.clock.advance(RETENTION_MS - 30_000);
     expect(town.kube.list(PODS)).toHaveLength(1);
-    await town.holds(() => town.kube.list(PODS).length === 0);
+    await town.advanceUntil(() => town.kube.list(PODS).length === 0);
     expect(town.sidecar.calls).not.toContain("StopAgent");
   });
 
@@ -58,7 +58,7 @@ describe("a session whose agent ends by itself", () => {
     await town.clock.advance(30_000);
     delete town.sidecar.fails;
     town.sidecar.end = { exitCode: 0 };
-    await town.holds(() => sessions.get(request("one"))?.status === "stopped", 10_000);
+    await town.advanceUntil(() => sessions.get(request("one"))?.status === "stopped", 10_000);
   });
 
   it.for([
@@ -71,14 +71,14 @@ describe("a session whose agent ends by itself", () => {
       if (!ran) await town.settled(sessions.start(request("one"), caller, never));
       town.sidecar.loop = { exitCode: 3 };
       town.runs(NOT_READY);
-      await town.holds(() => sessions.get(request("one"))?.status === "failed", 10_000);
+      await town.advanceUntil(() => sessions.get(request("one"))?.status === "failed", 10_000);
       expect(sessions.get(request("one"))).toMatchObject({
         reason: "CrashLoopBackOff",
         error: "the agent ends soon after each start, the last time with code 3",
       });
       delete town.sidecar.loop;
       town.runs();
-      await town.holds(() => sessions.get(request("one"))?.status === "running", 10_000);
+      await town.advanceUntil(() => sessions.get(request("one"))?.status === "running", 10_000);
     },
   );
 
@@ -87,6 +87,6 @@ describe("a session whose agent ends by itself", () => {
     await town.settled(sessions.start(request("one"), caller, never));
     town.sidecar.end = { exitCode: 0 };
     town.runs(NOT_READY);
-    await town.holds(() => sessions.get(request("one"))?.status === "stopped", 10_000);
+    await town.advanceUntil(() => sessions.get(request("one"))?.status === "stopped", 10_000);
   });
 });

@@ -20,7 +20,7 @@ it.each([
   await town.settled(sessions.start(request("one"), caller, never));
   const state = { terminated: { exitCode: phase === "Failed" ? 137 : 0 } };
   town.runs({ phase, containerStatuses: [{ name: "agent", state }], ...status });
-  await town.holds(() => /failed|stopped/.test(sessions.get(request("one"))?.status ?? ""));
+  await town.advanceUntil(() => /failed|stopped/.test(sessions.get(request("one"))?.status ?? ""));
   // `unavailable` makes callers retry until the pod is deleted.
   await expect(sessions.events(request("one"), { epoch: "", subscriber: "" }, caller)).rejects.toMatchObject({
     kind: "precondition",
@@ -36,9 +36,9 @@ it("keeps a session whose end date is damaged for its retention from then on, an
   const pod = town.kube.list(PODS)[0];
   const annotations = { ...ofPod(), [ANNOTATIONS.stoppedAt]: "yesterday" };
   town.kube.set(PODS, { ...pod, metadata: { ...pod?.metadata, name: pod?.metadata.name ?? "", annotations } });
-  await town.holds(() => !Number.isNaN(Date.parse(ofPod()?.[ANNOTATIONS.stoppedAt] ?? "")));
+  await town.advanceUntil(() => !Number.isNaN(Date.parse(ofPod()?.[ANNOTATIONS.stoppedAt] ?? "")));
   await town.clock.advance(RETENTION_MS / 2);
   expect(sessions.get(request("one"))?.status).toBe("stopped");
   await town.clock.advance(RETENTION_MS / 2);
-  await town.holds(() => town.kube.list(PODS).length === 0);
+  await town.advanceUntil(() => town.kube.list(PODS).length === 0);
 });

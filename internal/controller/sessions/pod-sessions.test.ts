@@ -56,7 +56,7 @@ describe("sessions in pods", () => {
       [ANNOTATIONS.stoppedAt]: new Date(town.clock.now()).toISOString(),
     };
     town.kube.set(PODS, { ...thePod(), metadata: { ...thePod().metadata, annotations } });
-    await town.holds(() => pods.get(request("one"))?.pod.annotations[ANNOTATIONS.stoppedAt] !== undefined);
+    await town.advanceUntil(() => pods.get(request("one"))?.pod.annotations[ANNOTATIONS.stoppedAt] !== undefined);
     await expect(town.done(sessions.start(request("one"), caller, never))).rejects.toMatchObject({
       kind: "precondition",
     });
@@ -82,7 +82,7 @@ describe("sessions in pods", () => {
     await town.done(sessions.start(request("one"), caller, never));
     const annotations = { ...(thePod().metadata["annotations"] as object), [ANNOTATIONS.agentOpts]: "{" };
     town.kube.set(PODS, { ...thePod(), metadata: { ...thePod().metadata, annotations } });
-    await town.holds(() => pods.get(request("one"))?.pod.annotations[ANNOTATIONS.agentOpts] === "{");
+    await town.advanceUntil(() => pods.get(request("one"))?.pod.annotations[ANNOTATIONS.agentOpts] === "{");
     const other = request("one", { agentOpts: { model: "small" } });
     await expect(town.done(sessions.start(other, caller, never))).rejects.toMatchObject({ kind: "already-exists" });
   });
@@ -92,13 +92,13 @@ describe("sessions in pods", () => {
     await town.done(sessions.start(request("one"), caller, never));
     const state = { waiting: { reason: "ImagePullBackOff", message: "no such image" } };
     town.runs({ phase: "Pending", conditions: [], containerStatuses: [{ name: "agent", state }] });
-    await town.holds(() => sessions.get(request("one"))?.status === "failed");
+    await town.advanceUntil(() => sessions.get(request("one"))?.status === "failed");
     await expect(town.done(sessions.start(request("one"), caller, never))).rejects.toMatchObject({
       kind: "precondition",
       fields: { status: "failed", reason: "ImagePullBackOff" },
     });
     await town.done(sessions.stop(request("one"), { force: false }, caller, never));
-    await town.holds(() => sessions.get(request("one")) === undefined);
+    await town.advanceUntil(() => sessions.get(request("one")) === undefined);
     expect(await town.done(sessions.start(request("one"), caller, never))).toMatchObject({ status: "starting" });
   });
 
@@ -127,7 +127,7 @@ describe("sessions in pods", () => {
       method === "POST" && path === SECRETS ? { status: 403, reason: "Forbidden", message } : undefined;
     const start = sessions.start(request("one"), caller, never);
     await expect(town.done(start)).rejects.toMatchObject({ kind: "exhausted", fields: { reason: "QuotaExceeded" } });
-    await town.holds(() => town.kube.list(PODS).length === 0);
+    await town.advanceUntil(() => town.kube.list(PODS).length === 0);
   });
 
   it.each([1, 2])(
@@ -140,7 +140,7 @@ describe("sessions in pods", () => {
       await first.end();
       expect(pod().gates).toEqual([CERTIFICATE_GATE]);
       await town.replica({ leads: true });
-      await town.holds(() => pod().gates.length === 0);
+      await town.advanceUntil(() => pod().gates.length === 0);
       expectWholeSession();
     },
   );
@@ -181,7 +181,7 @@ describe("sessions in pods", () => {
       expect.objectContaining({ message: 'session "one" is starting', fields: { session: "starting" } }),
     );
     town.sidecar.alive = true;
-    await town.holds(() => sessions.get(request("one"))?.status === "running");
+    await town.advanceUntil(() => sessions.get(request("one"))?.status === "running");
   });
 
   it("hold an input that arrives while they start until they run, for at most 10 s", async () => {
@@ -196,7 +196,7 @@ describe("sessions in pods", () => {
     await town.clock.advance(3_000);
     expect(town.sidecar.calls).not.toContain("Nudge");
     town.runs();
-    await town.holds(() => town.sidecar.calls.includes("Nudge"));
+    await town.advanceUntil(() => town.sidecar.calls.includes("Nudge"));
     await kept;
   });
 
@@ -206,7 +206,7 @@ describe("sessions in pods", () => {
     const state = { running: {} };
     town.runs({ containerStatuses: [{ name: "agent", ready: true, started: true, restartCount: 1, state }] });
     town.sidecar.restarts = 2;
-    await town.holds(() => sessions.get(request("one"))?.status === "running");
+    await town.advanceUntil(() => sessions.get(request("one"))?.status === "running");
     expect(await town.done(sessions.describe(request("one"), never))).toMatchObject({
       epoch: "e1",
       lastSeq: 7n,
@@ -223,7 +223,7 @@ describe("sessions in pods", () => {
     const { sessions } = await town.replica();
     await town.done(sessions.start(request("one"), caller, never));
     town.runs();
-    await town.holds(() => sessions.get(request("one"))?.status === "running");
+    await town.advanceUntil(() => sessions.get(request("one"))?.status === "running");
     [town.sidecar.position, town.sidecar.restarts] = [position, 2 ** 31 - 1];
     expect(await town.done(sessions.describe(request("one"), never))).toMatchObject({
       epoch: "",
@@ -237,7 +237,7 @@ describe("sessions in pods", () => {
     await town.done(sessions.start(request("one"), caller, never));
     const state = { running: {} };
     town.runs({ containerStatuses: [{ name: "agent", ready: true, started: true, restartCount: 1, state }] });
-    await town.holds(() => sessions.get(request("one"))?.status === "running");
+    await town.advanceUntil(() => sessions.get(request("one"))?.status === "running");
     town.sidecar.restarts = 2 ** 31 - 1;
     const described = await town.done(sessions.describe(request("one"), never));
     expect(described?.restarts).toBe(2 ** 31 - 1);
@@ -248,7 +248,7 @@ describe("sessions in pods", () => {
     await town.done(sessions.start(request("one"), caller, never));
     const container = { name: "agent", ready: true, started: true, restartCount: 2 ** 31 - 1, state: { running: {} } };
     town.runs({ containerStatuses: [container, { ...container, name: "other" }] });
-    await town.holds(() => sessions.get(request("one"))?.status === "running");
+    await town.advanceUntil(() => sessions.get(request("one"))?.status === "running");
     expect(sessions.list("shop").map(({ restarts }) => restarts)).toEqual([2 ** 31 - 1]);
   });
 
@@ -256,7 +256,7 @@ describe("sessions in pods", () => {
     const { sessions } = await town.replica();
     await town.done(sessions.start(request("one"), caller, never));
     town.runs();
-    await town.holds(() => sessions.get(request("one"))?.status === "running");
+    await town.advanceUntil(() => sessions.get(request("one"))?.status === "running");
     town.sidecar.fails = new ConnectError("broken", Code.Internal);
     expect(await town.done(sessions.describe(request("one"), never))).toMatchObject({ status: "running", epoch: "" });
   });
@@ -315,7 +315,7 @@ describe("sessions in pods", () => {
     await town.done(sessions.start(request("one"), caller, never));
     const labels = { "gastown.io/agent": "x", "gastown.io/session": "one" };
     town.kube.set(PODS, { metadata: { name: "foreign", labels } });
-    await town.holds(() => town.kube.list(PODS).length === 2);
+    await town.advanceUntil(() => town.kube.list(PODS).length === 2);
     expect(pods.get(request("one"))?.pod.name).not.toBe("foreign");
     expect(sessions.list("shop")).toHaveLength(1);
   });

@@ -20,7 +20,7 @@ describe("sessions whose pods run", () => {
     const answer = Promise.withResolvers<void>();
     town.sidecar.before = () => answer.promise;
     town.runs();
-    await town.holds(() => town.sidecar.calls.includes("Status"));
+    await town.advanceUntil(() => town.sidecar.calls.includes("Status"));
     const told: string[] = [];
     const stop = new AbortController();
     const reading = (async () => {
@@ -77,7 +77,7 @@ describe("sessions whose pods run", () => {
     await town.done(first.sessions.start(request("one"), caller, never));
     expect(first.sessions.isCaughtUp).toBe(true);
     town.runs();
-    await town.holds(() => first.sessions.get(request("one"))?.status === "running");
+    await town.advanceUntil(() => first.sessions.get(request("one"))?.status === "running");
     town.sidecar.before = (_, __, signal) => raceSignal(new Promise(() => {}), signal);
     const { sessions } = await town.replica();
     await town.clock.advance(2_000);

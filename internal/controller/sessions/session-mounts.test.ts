@@ -32,13 +32,13 @@ describe("a pod whose containers do not start", () => {
       { name: "cache", secret: { secretName: "cache", optional: true } },
       { name: "all", projected: { sources: [{ secret: { name: "git-credentials" } }] } },
     ]);
-    await town.holds(() => sessions.get(toast)?.status === "failed");
+    await town.advanceUntil(() => sessions.get(toast)?.status === "failed");
     expect(sessions.get(toast)).toMatchObject({
       reason: "FailedMount",
       error: "its pod mounts the Secret git-credentials, which is not in namespace agents",
     });
     town.kube.set(SECRETS, { metadata: { name: "git-credentials" } });
-    await town.holds(() => sessions.get(toast)?.status === "starting");
+    await town.advanceUntil(() => sessions.get(toast)?.status === "starting");
     expect(sessions.get(toast)).toMatchObject({ reason: "", error: "" });
   });
 
@@ -57,14 +57,14 @@ describe("a pod whose containers do not start", () => {
     const sessions = await adopting();
     add(given, tlsOf(secret));
     const only = () => sessions.list("shop")[0];
-    await town.holds(() => only()?.status === "failed");
+    await town.advanceUntil(() => only()?.status === "failed");
     expect(only()).toMatchObject({ reason: "FailedMount", error: expect.stringMatching(error) });
   });
 
   it("that names a session without the agent's label is shown as one that gets no certificate", async () => {
     const sessions = await adopting();
     add({ "gastown.io/session": "toast" }, tlsOf("gastown-session-toast"));
-    await town.holds(() => sessions.get(toast) !== undefined);
+    await town.advanceUntil(() => sessions.get(toast) !== undefined);
     expect(sessions.get(toast)).toMatchObject({
       status: "failed",
       reason: "FailedMount",
@@ -77,7 +77,7 @@ describe("a pod whose containers do not start", () => {
   it("is starting while an image is pulled and all Secrets exist", async () => {
     const sessions = await adopting();
     add(labels, tlsOf("gastown-session-toast"));
-    await town.holds(() => town.kube.list(SECRETS).length === 1);
+    await town.advanceUntil(() => town.kube.list(SECRETS).length === 1);
     await town.clock.advance(60_000);
     expect(sessions.get(toast)).toMatchObject({ status: "starting", reason: "" });
   });

@@ -23,7 +23,7 @@ describe("stops of sessions in pods", () => {
       const second = at === "another replica" ? await town.replica() : first;
       await town.done(first.sessions.start(request("one"), caller, never));
       town.runs();
-      await town.holds(() => second.sessions.get(request("one"))?.status === "running");
+      await town.advanceUntil(() => second.sessions.get(request("one"))?.status === "running");
       const asked: boolean[] = [];
       const patient = Promise.withResolvers<void>();
       town.sidecar.before = (name, message) => {
@@ -33,11 +33,11 @@ describe("stops of sessions in pods", () => {
         return force ? undefined : patient.promise;
       };
       await town.done(first.sessions.stop(request("one"), { force: false }, caller, never));
-      await town.holds(() => asked.length === 1 && second.sessions.get(request("one"))?.status === "stopping");
+      await town.advanceUntil(() => asked.length === 1 && second.sessions.get(request("one"))?.status === "stopping");
       await town.done(second.sessions.stop(request("one"), { force: true }, caller, never));
-      await town.holds(() => asked.length === 2, 3_000);
+      await town.advanceUntil(() => asked.length === 2, 3_000);
       expect(asked).toEqual([false, true]);
-      await town.holds(() => second.sessions.get(request("one"))?.status === "stopped");
+      await town.advanceUntil(() => second.sessions.get(request("one"))?.status === "stopped");
       patient.resolve();
     },
   );
@@ -46,7 +46,7 @@ describe("stops of sessions in pods", () => {
     const { sessions } = await town.replica({ keeps: false });
     await town.done(sessions.start(request("one"), caller, never));
     town.runs();
-    await town.holds(() => sessions.get(request("one"))?.status === "running");
+    await town.advanceUntil(() => sessions.get(request("one"))?.status === "running");
     town.sidecar.before = (name, _, signal) =>
       name === "StopAgent" ? raceSignal(new Promise(() => {}), signal) : undefined;
     const before = town.kube.requests.length;
@@ -65,25 +65,25 @@ describe("stops of sessions in pods", () => {
     const one = await town.replica({ leads: true });
     await town.done(one.sessions.start(request("one"), caller, never));
     town.runs();
-    await town.holds(() => one.sessions.get(request("one"))?.status === "running");
+    await town.advanceUntil(() => one.sessions.get(request("one"))?.status === "running");
     expect(await town.done(one.sessions.stop(request("one"), { force: false }, caller, never))).toMatchObject({
       status: "stopping",
     });
-    await town.holds(() => one.sessions.get(request("one"))?.status === "stopped");
+    await town.advanceUntil(() => one.sessions.get(request("one"))?.status === "stopped");
     expect(town.sidecar.calls).toContain("StopAgent");
     const { uid } = pod();
     await town.clock.advance(RETENTION_MS - 30_000);
     expect(pod().uid).toBe(uid);
-    await town.holds(() => town.kube.list(PODS).length === 0);
+    await town.advanceUntil(() => town.kube.list(PODS).length === 0);
     expect(town.kube.list(SECRETS)).toEqual([]);
-    await town.holds(() => one.sessions.get(request("one")) === undefined);
+    await town.advanceUntil(() => one.sessions.get(request("one")) === undefined);
   });
 
   it.each([1])("are completed by the leader if the process ends after %i write of a stop", async (writes) => {
     const first = await town.replica();
     await town.done(first.sessions.start(request("one"), caller, never));
     town.runs();
-    await town.holds(() => first.sessions.get(request("one"))?.status === "running");
+    await town.advanceUntil(() => first.sessions.get(request("one"))?.status === "running");
     first.writesLeft = writes;
     town.sidecar.fails = new DomainError("unavailable", "gone");
     await town.settled(first.sessions.stop(request("one"), { force: false }, caller, never));
@@ -91,7 +91,7 @@ describe("stops of sessions in pods", () => {
     delete town.sidecar.fails;
     const second = await town.replica({ leads: true });
     expect(second.sessions.get(request("one"))?.status).toBe("stopping");
-    await town.holds(() => second.sessions.get(request("one"))?.status === "stopped");
+    await town.advanceUntil(() => second.sessions.get(request("one"))?.status === "stopped");
     expect(town.kube.list(PODS)).toHaveLength(1);
   });
 
@@ -99,7 +99,7 @@ describe("stops of sessions in pods", () => {
     const { sessions } = await town.replica();
     await town.done(sessions.start(request("one"), caller, never));
     await town.done(sessions.stop(request("one"), { force: false }, caller, never));
-    await town.holds(() => town.kube.list(PODS).length === 0);
+    await town.advanceUntil(() => town.kube.list(PODS).length === 0);
     expect(town.sidecar.calls).not.toContain("StopAgent");
   });
 
@@ -107,17 +107,17 @@ describe("stops of sessions in pods", () => {
     const { sessions } = await town.replica();
     await town.done(sessions.start(request("one"), caller, never));
     town.runs();
-    await town.holds(() => sessions.get(request("one"))?.status === "running");
+    await town.advanceUntil(() => sessions.get(request("one"))?.status === "running");
     town.sidecar.fails = new DomainError("unavailable", "no route");
     await town.done(sessions.stop(request("one"), { force: false }, caller, never));
-    await town.holds(() => town.kube.list(PODS).length === 0);
+    await town.advanceUntil(() => town.kube.list(PODS).length === 0);
   });
 
   it("leave no call behind after their time if the sidecar hangs", async () => {
     const { sessions } = await town.replica();
     await town.done(sessions.start(request("one"), caller, never));
     town.runs();
-    await town.holds(() => sessions.get(request("one"))?.status === "running");
+    await town.advanceUntil(() => sessions.get(request("one"))?.status === "running");
     let hung: AbortSignal | undefined;
     town.sidecar.before = (name, _, signal) => {
       if (name !== "StopAgent") return undefined;
@@ -125,8 +125,8 @@ describe("stops of sessions in pods", () => {
       return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
     };
     await town.done(sessions.stop(request("one"), { force: false }, caller, never));
-    await town.holds(() => hung?.aborted === true, 120_000);
-    await town.holds(() => town.kube.list(PODS).length === 0);
+    await town.advanceUntil(() => hung?.aborted === true, 120_000);
+    await town.advanceUntil(() => town.kube.list(PODS).length === 0);
   });
 
   it("end adopted agents once they run and answer, and never delete their pods", async () => {
@@ -134,18 +134,18 @@ describe("stops of sessions in pods", () => {
     const { sessions } = await town.replica({ leads: true, bindings: [adopting] });
     const labels = { "gastown.io/agent": "x", "gastown.io/session": "one", "gastown.io/provider": "demo" };
     town.kube.set(PODS, { metadata: { name: "theirs", uid: "u1", labels } });
-    await town.holds(() => sessions.get(request("one"))?.status === "starting");
+    await town.advanceUntil(() => sessions.get(request("one"))?.status === "starting");
     expect(await town.done(sessions.stop(request("one"), { force: false }, caller, never))).toMatchObject({
       status: "stopping",
     });
-    await town.holds(() => town.kube.list(SECRETS).length === 1);
+    await town.advanceUntil(() => town.kube.list(SECRETS).length === 1);
     expect(town.sidecar.calls).not.toContain("StopAgent");
     town.sidecar.fails = new DomainError("unavailable", "no route");
     town.runs();
-    await town.holds(() => town.sidecar.calls.includes("StopAgent"));
+    await town.advanceUntil(() => town.sidecar.calls.includes("StopAgent"));
     expect(sessions.get(request("one"))?.status).toBe("stopping");
     delete town.sidecar.fails;
-    await town.holds(() => sessions.get(request("one"))?.status === "stopped");
+    await town.advanceUntil(() => sessions.get(request("one"))?.status === "stopped");
     await town.clock.advance(2 * RETENTION_MS);
     expect(pod().name).toBe("theirs");
   });

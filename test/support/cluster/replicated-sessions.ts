@@ -2,7 +2,7 @@ import { afterEach, beforeAll, beforeEach, expect } from "vitest";
 import type { IssuingCa } from "../../../internal/controller/certificates/session-certificate.ts";
 import { FakeKube } from "../../fakes/fake-kube.ts";
 import { FakeClock } from "../fake-clock.ts";
-import { comesToBe, type FakeSidecar, Replica, type ReplicaOptions, townCa } from "./session-replica.ts";
+import { advanceUntil, type FakeSidecar, Replica, type ReplicaOptions, townCa } from "./session-replica.ts";
 
 const NAMESPACE = "/api/v1/namespaces/agents";
 /** The collections of a `FakeKube` with the replicas' objects. */
@@ -32,13 +32,13 @@ export class ReplicatedSessions {
   /** Starts a replica that has read the cluster. */
   async replica(options?: ReplicaOptions): Promise<Replica> {
     const made = this.add(options);
-    await this.holds(() => made.pods.isSynced);
+    await this.advanceUntil(() => made.pods.isSynced);
     return made;
   }
 
-  /** Advances the clock until the condition holds; see `comesToBe`. */
-  holds(isSo: () => boolean, limitMs?: number): Promise<void> {
-    return comesToBe(this.clock, isSo, limitMs);
+  /** Advances the clock until the condition holds, as the function `advanceUntil` does. */
+  advanceUntil(condition: () => boolean, limitMs?: number): Promise<void> {
+    return advanceUntil(this.clock, condition, limitMs);
   }
 
   /** Advances the clock until the promise is settled. */
@@ -47,7 +47,7 @@ export class ReplicatedSessions {
     void Promise.allSettled([promise]).then(([each]) => {
       result = each;
     });
-    await this.holds(() => result !== undefined);
+    await this.advanceUntil(() => result !== undefined);
     return result as PromiseSettledResult<T>;
   }
 

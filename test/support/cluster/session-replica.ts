@@ -197,10 +197,10 @@ export class Replica implements KubeApi {
  * Advances the clock until the condition holds, by at most `limitMs`. Key generation does not follow the fake clock, so
  * it also waits for turns of the event loop.
  */
-export async function comesToBe(clock: FakeClock, isSo: () => boolean, limitMs = 60_000): Promise<void> {
+export async function advanceUntil(clock: FakeClock, condition: () => boolean, limitMs = 60_000): Promise<void> {
   const limit = clock.monotonicMs() + limitMs;
-  for (let turns = 1; !isSo(); turns++) {
-    if (clock.monotonicMs() > limit) throw new Error(`the condition does not hold in time: ${isSo}`);
+  for (let turns = 1; !condition(); turns++) {
+    if (clock.monotonicMs() > limit) throw new Error(`the condition does not hold in time: ${condition}`);
     await new Promise((resolve) => setTimeout(resolve, turns % 5 === 0 ? 1 : 0));
     if (turns % 5 === 0) await clock.advance(limitMs / 120);
   }
@@ -226,13 +226,13 @@ function connectionTo(sidecar: FakeSidecar, url: string, onCall: (name: string) 
       const fields = sidecar.position ?? { epoch: "e1", head: "7" };
       throw new DomainError("precondition", "another epoch", { fields });
     }
-    return { message: { restarts: sidecar.restarts, ...howItIs(sidecar) } };
+    return { message: { restarts: sidecar.restarts, ...statusFields(sidecar) } };
   };
   const transport = { unary } as unknown as SidecarConnection["transport"];
   return { transport, setTls: () => {}, [Symbol.dispose]: () => {} } as unknown as SidecarConnection;
 }
 
-function howItIs({ alive, end, loop }: FakeSidecar): object {
+function statusFields({ alive, end, loop }: FakeSidecar): object {
   if (end !== undefined) return { sessionAlive: false, state: AgentState.DEAD, ...end };
   return loop === undefined ? { sessionAlive: alive } : { sessionAlive: false, state: AgentState.CRASH_LOOP, ...loop };
 }
