@@ -65,7 +65,7 @@ export class LocalAgent {
       { clock, profile: this.program.profile, source: this.source, isOurs },
       { stallAfterMs: STALL_AFTER_MS },
     );
-    this.monitor.signs.processIs(this.#sign(this.program.absent));
+    this.monitor.signs.setProcess(this.#sign(this.program.absent));
   }
 
   static async meet(
@@ -112,7 +112,7 @@ export class LocalAgent {
       // Another program runs now, perhaps the agent's shell, which must not get messages for the agent.
       this.#changed = facts === undefined || facts.dead ? undefined : this.#identify().absent;
     }
-    this.monitor.signs.processIs(this.#sign(this.absent));
+    this.monitor.signs.setProcess(this.#sign(this.absent));
   }
 
   #sign(absent: string | undefined): ProcessSign {

@@ -122,7 +122,7 @@ export class LocalNudge implements Courier {
     const now: Situation = { ...(await this.#deliveries.situation(signal)), unproven: false };
     if (!now.draft || !(usedBefore || (await lock.isUsed(began)))) return now;
     // That text is another program's message on its way, not a person's draft: wait for its end.
-    return { ...now, state: "busy", composerSeen: false, draft: false, idleIsUnprovable: false };
+    return { ...now, state: "busy", composerSeen: false, draft: false, idleUnprovable: false };
   }
 
   async deliver(tracked: TrackedNudge, onIntent: () => void, signal: AbortSignal): Promise<DeliveryResult> {

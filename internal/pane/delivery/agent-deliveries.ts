@@ -119,7 +119,7 @@ export class AgentDeliveries implements Courier {
       composerSeen,
       draft: draft || isOld,
       ...this.#atTheKeys(),
-      idleIsUnprovable: profile.idleProof === "silence",
+      idleUnprovable: profile.idleProof === "silence",
       quietMs,
       justSubmitted: sinceMs < OLD_DRAWING_MS || isOld,
       unproven: !this.#proven && profile.idleProof === "screen",

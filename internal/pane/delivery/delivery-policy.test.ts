@@ -6,7 +6,7 @@ const calm: Situation = {
   restartDue: true,
   composerSeen: true,
   draft: false,
-  idleIsUnprovable: false,
+  idleUnprovable: false,
   quietMs: 60_000,
 };
 const WAIT_IDLE: Candidate = { mode: "wait-idle", parked: false, expired: false };
@@ -75,7 +75,7 @@ describe("an immediate message whose caller has received QUEUED", () => {
 });
 
 describe("a program whose screen cannot prove that it is idle", () => {
-  const unknown = { idleIsUnprovable: true, composerSeen: false, state: "uncertain" } as const;
+  const unknown = { idleUnprovable: true, composerSeen: false, state: "uncertain" } as const;
   it.each([
     ["is typed into once it has been quiet for two seconds", { quietMs: 2000 }, WAIT_IDLE, "deliver"],
     ["is not typed into while it prints", { quietMs: 1999 }, WAIT_IDLE, "wait"],

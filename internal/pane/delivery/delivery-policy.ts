@@ -23,7 +23,7 @@ export interface Situation {
   /** The text typed last has not been drawn, or not been read: the agent may hang. */
   readonly undrawn?: boolean;
   /** Idle cannot be proved for this agent: type into it when it is quiet. */
-  readonly idleIsUnprovable: boolean;
+  readonly idleUnprovable: boolean;
   /** Milliseconds since the last output. */
   readonly quietMs: number;
 }
@@ -140,7 +140,7 @@ const leftover: Check = {
 /** An unknown screen may be anything. */
 const noComposer: Check = {
   name: "no-composer",
-  check: (_, s) => (!s.composerSeen && !s.idleIsUnprovable ? WAIT : undefined),
+  check: (_, s) => (!s.composerSeen && !s.idleUnprovable ? WAIT : undefined),
 };
 
 /** A composer that is drawn for the first time may not take anything yet. */
@@ -154,7 +154,7 @@ const busy: Check = {
   name: "busy",
   check: (c, s) => {
     if (c.mode === "immediate" || s.state === "idle") return DELIVER;
-    const isQuiet = s.idleIsUnprovable && s.state === "uncertain" && s.quietMs >= UNPROVABLE_QUIET_MS;
+    const isQuiet = s.idleUnprovable && s.state === "uncertain" && s.quietMs >= UNPROVABLE_QUIET_MS;
     return isQuiet ? DELIVER : WAIT;
   },
 };

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { DrawnLetters, lettersOf } from "./drawn-letters.ts";
 
-const canBe = (message: string, seen: string, isClipped = false) =>
-  new DrawnLetters(message).canBe(lettersOf(seen), isClipped);
+const matches = (message: string, seen: string, isClipped = false) =>
+  new DrawnLetters(message).matches(lettersOf(seen), isClipped);
 
 describe("a drawing of a text", () => {
   // Each was drawn so by a real agent (Codex 0.169.0, Claude Code 2.1.197, OpenCode 1.18.33) under tmux 3.3a.
@@ -17,26 +17,26 @@ describe("a drawing of a text", () => {
     ["ఘి఼్క ޕޗސޣމޏބ ᑮᓎᔥᖴᓂᐔᖻᖜ 맜뷷 տֆխեխըտ", "ఘి఼్ ޕޗސޣމޏބ ᑮᓎᔥᖴᓂᐔᖻᖜ 맜뷷 տֆխեխըտ"],
     ["plain words 2", "│ plain\n  words 2"],
   ])("%s", (message, seen) => {
-    expect(canBe(message, seen)).toBe(true);
+    expect(matches(message, seen)).toBe(true);
   });
 
   it("may lack letters only after a character of disputed width, and no more than columns are in dispute", () => {
-    expect(canBe("plain words", "plain wods")).toBe(false);
-    expect(canBe("漢字 and кириллица", "漢 and кириллица")).toBe(false);
-    expect(canBe("слово மனார் слово", "слов மனார் слово")).toBe(false);
-    expect(canBe("слово மனார் слово", "слово மனார் лово")).toBe(true);
-    expect(canBe("слово மனார் слово", "слово மனார் ово")).toBe(false);
+    expect(matches("plain words", "plain wods")).toBe(false);
+    expect(matches("漢字 and кириллица", "漢 and кириллица")).toBe(false);
+    expect(matches("слово மனார் слово", "слов மனார் слово")).toBe(false);
+    expect(matches("слово மனார் слово", "слово மனார் лово")).toBe(true);
+    expect(matches("слово மனார் слово", "слово மனார் ово")).toBe(false);
   });
 
   it("never contains additional letters, which are a person's", () => {
     for (const seen of ["x மனார் слово", "மனார் словоx", "மனаார் слово", "மனார் сллово"])
-      expect(canBe("மனார் слово", seen)).toBe(false);
+      expect(matches("மனார் слово", seen)).toBe(false);
   });
 
   it("may be scrolled to its end", () => {
     const message = `${"слово ".repeat(20)}மனார் конец`;
-    expect(canBe(message, message.slice(40), true)).toBe(true);
-    expect(canBe(message, message.slice(40).replace("ко", "о"), true)).toBe(true);
-    expect(canBe(message, message.slice(40, -2), true)).toBe(false);
+    expect(matches(message, message.slice(40), true)).toBe(true);
+    expect(matches(message, message.slice(40).replace("ко", "о"), true)).toBe(true);
+    expect(matches(message, message.slice(40, -2), true)).toBe(false);
   });
 });

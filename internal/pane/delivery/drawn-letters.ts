@@ -59,7 +59,7 @@ export class DrawnLetters {
   }
 
   /** True if `seen`, the letters of a drawing, can be the rest of this text: all of it, or its end with `isClipped`. */
-  canBe(seen: string, isClipped = false): boolean {
+  matches(seen: string, isClipped = false): boolean {
     if (seen === this.text) return true;
     if (!this.#isUneven || seen.length > this.text.length) return false;
     return isClipped ? this.#endsAs([...seen]) : this.#isLeft([...seen]);

@@ -14,7 +14,7 @@ const IDLE: Situation = {
   restartDue: true,
   composerSeen: true,
   draft: false,
-  idleIsUnprovable: false,
+  idleUnprovable: false,
   quietMs: 0,
 };
 const REQUEST: NudgeRequest = {

@@ -91,7 +91,7 @@ export class ComposerProbe implements Probe {
     if (seen === "") return folded ? "there" : "absent";
     if (seen === this.#wanted) return "there";
     if (this.#wanted.includes(seen) && (folded || this.#isTail(seen))) return "there";
-    if (this.#letters.canBe(seen) || this.#isTail(seen, true)) return "worn";
+    if (this.#letters.matches(seen) || this.#isTail(seen, true)) return "worn";
     if (this.#wanted.includes(seen)) return "partial";
     const ours = folded || seen.includes(this.#wanted.slice(-TAIL_LENGTH)) || this.#isEdited(seen);
     return ours ? "mixed" : "absent";
@@ -110,7 +110,7 @@ export class ComposerProbe implements Probe {
   /** A long text is shown scrolled: the box holds a part that reaches the text's end. */
   #isTail(seen: string, isWorn = false): boolean {
     if (seen.length < TAIL_LENGTH) return false;
-    return isWorn ? this.#letters.canBe(seen, true) : this.#wanted.endsWith(seen);
+    return isWorn ? this.#letters.matches(seen, true) : this.#wanted.endsWith(seen);
   }
 
   /**

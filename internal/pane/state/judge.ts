@@ -177,10 +177,10 @@ function judgeBusy(signals: JudgeSignals, now: number, options: JudgeOptions): V
 
 function busyEvidence(signals: JudgeSignals, now: number): Evidence | undefined {
   const { screen, file, hook, submittedAt } = signals;
-  if (file?.state.type === "busy" && !worksBehind(signals))
+  if (file?.state.type === "busy" && !hasOnlyBackgroundWork(signals))
     return sign("agent-file", "it says busy", "strong", now - file.at);
   if (screen?.view.busy !== undefined) return sign("screen", "busy mark", "strong", now - screen.since);
-  if (hook !== undefined && hookSaysBusy(hook.event)) {
+  if (hook !== undefined && isBusyEvent(hook.event)) {
     const doubted = file?.state.type === "idle" && file.at > hook.at;
     // A file that has reported idle since before the hook does not confirm the hook: a turn may end before the file
     // reports it as busy.
@@ -198,7 +198,7 @@ function busyEvidence(signals: JudgeSignals, now: number): Evidence | undefined 
  * True if the turn has ended and the file says busy only because of background work: the hook at the end of the turn
  * listed that work, or the screen shows, in place of the busy mark, that the agent waits for sub-agents.
  */
-function worksBehind({ screen, hook, submittedAt = Number.NEGATIVE_INFINITY }: JudgeSignals): boolean {
+function hasOnlyBackgroundWork({ screen, hook, submittedAt = Number.NEGATIVE_INFINITY }: JudgeSignals): boolean {
   if (screen?.view.composer === undefined || screen.view.busy !== undefined) return false;
   const { background = [] } = screen.view;
   if (background.some(({ kind, count }) => kind === "subagent" && count > 0)) return true;
@@ -206,7 +206,7 @@ function worksBehind({ screen, hook, submittedAt = Number.NEGATIVE_INFINITY }: J
   return (hook.event.background ?? []).some(({ kind }) => kind !== "shell");
 }
 
-function hookSaysBusy(event: HookEvent): boolean {
+function isBusyEvent(event: HookEvent): boolean {
   return event.type === "prompt-submitted" || event.type === "activity";
 }
 
@@ -253,7 +253,7 @@ function judgeStill(screen: ScreenSign, { hook, submittedAt = 0 }: JudgeSignals,
   // A screen that shows a wait for sub-agents counts the seconds: that movement is no sign of work.
   const agents = screen.view.background?.some(({ kind }) => kind === "subagent");
   const since = agents ? screen.since : Math.max(screen.since, screen.stillSince);
-  const denied = hook !== undefined && hookSaysBusy(hook.event);
+  const denied = hook !== undefined && isBusyEvent(hook.event);
   const idleAt = denied
     ? Math.max(since, submittedAt, hook.at) + STILL_AFTER_HOOK_MS
     : Math.max(since, submittedAt) + SCREEN_IDLE_MS;

@@ -75,15 +75,15 @@ export class ReportedSigns implements Omit<AgentSigns, "waitsForPerson"> {
     if (this.#process.type !== "expected") this.#hook = undefined;
     this.#file = { type: "unknown" };
     this.tasks.clear();
-    this.processIs({ type: "alive" });
+    this.setProcess({ type: "alive" });
   }
 
   /** The agent was already running when this process began to look. */
   resumed(): void {
-    this.processIs({ type: "alive" });
+    this.setProcess({ type: "alive" });
   }
 
-  processIs(sign: ProcessSign): void {
+  setProcess(sign: ProcessSign): void {
     if (JSON.stringify(sign) === JSON.stringify(this.#process)) return;
     this.#process = sign;
     this.#processSince = this.#clock.monotonicMs();

@@ -113,7 +113,7 @@ describe("a monitor during a resize", () => {
   it.each([
     ["a hook", () => monitor.signs.heard({ type: "waiting", reason: "permission" }), "dialog"],
     ["a submitted message", () => monitor.signs.submitted(), "busy"],
-    ["the agent's end", () => monitor.signs.processIs({ type: "dead", restartDue: false, crashLoop: false }), "dead"],
+    ["the agent's end", () => monitor.signs.setProcess({ type: "dead", restartDue: false, crashLoop: false }), "dead"],
   ] as const)("replaces the held state on %s", async (_, say, expected) => {
     await becomeIdle();
     monitor.resized();

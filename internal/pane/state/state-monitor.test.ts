@@ -45,7 +45,7 @@ describe("a monitor", () => {
 
   it("reports how long ago the agent ended, however often it looks", async () => {
     monitor.signs.started();
-    monitor.signs.processIs({ type: "dead", restartDue: true, crashLoop: false });
+    monitor.signs.setProcess({ type: "dead", restartDue: true, crashLoop: false });
     await clock.advance(700);
     await monitor.look(signal);
     await clock.advance(50);
@@ -70,7 +70,7 @@ describe("a monitor", () => {
     monitor.signs.started();
     await clock.advance(60_000);
     expect(await state()).toBe("idle");
-    monitor.signs.processIs({ type: "dead", restartDue: true, crashLoop: false });
+    monitor.signs.setProcess({ type: "dead", restartDue: true, crashLoop: false });
     await clock.advance(1000);
     monitor.signs.started();
     expect(await state()).toBe("starting");
@@ -301,7 +301,7 @@ describe("a monitor that runs", () => {
     expect(monitor.report.state).toBe("uncertain");
     await clock.advance(1450);
     expect(monitor.report.state).toBe("idle");
-    monitor.signs.processIs({ type: "dead", restartDue: false, crashLoop: false });
+    monitor.signs.setProcess({ type: "dead", restartDue: false, crashLoop: false });
     await clock.advance(1);
     expect(monitor.report.state).toBe("dead");
     stop.abort(new Error("stopping"));

@@ -32,7 +32,7 @@ export class AgentReports {
     messages.restartDue = restartDue;
     recorder.dead(end);
     stopper.dead(exit, restartDue);
-    terminal.monitor.signs.processIs({ type: "dead", restartDue, crashLoop });
+    terminal.monitor.signs.setProcess({ type: "dead", restartDue, crashLoop });
     if (!restartDue) terminal.end("the agent has ended");
     else terminal.people.tell(crashLoop ? "the agent keeps ending" : "the agent has ended and is being restarted");
   }

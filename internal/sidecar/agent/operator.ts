@@ -110,9 +110,9 @@ export class Operator {
 
 /** Resolves with the pane as soon as it is there, while the caller is. */
 async function reach({ paneWait, signal }: Call): Promise<KeyWriter> {
-  refuseWhenGone(signal);
+  throwIfCancelled(signal);
   const pane = await paneWait(signal).catch((err: unknown) => {
-    refuseWhenGone(signal);
+    throwIfCancelled(signal);
     throw err;
   });
   if (pane === undefined) throw new DomainError("unavailable", "cannot reach the agent's terminal: tmux is away");
@@ -120,7 +120,7 @@ async function reach({ paneWait, signal }: Call): Promise<KeyWriter> {
 }
 
 /** Nothing is pressed for a caller that left while it waited for its turn. */
-function refuseWhenGone(caller: AbortSignal): void {
+function throwIfCancelled(caller: AbortSignal): void {
   if (caller.aborted) throw new DomainError("cancelled", "the caller disconnected before its turn came");
 }
 

@@ -70,7 +70,7 @@ export function openSidecarAgent(
   const { mailbox } = messages;
   const stopping = () => {
     journal.keepAgent(true);
-    monitor.signs.processIs({ type: "stopping" });
+    monitor.signs.setProcess({ type: "stopping" });
   };
   const stopper = new StopRequestHandler(
     { clock, order: deps.onStop, stopping, exclusively: (work) => mailbox.exclusively(work) },

@@ -111,7 +111,7 @@ function sidecarService(deps: SidecarServiceDeps) {
       };
     },
     async nudge(request: Parameters<typeof nudgeRequestOf>[0], context: HandlerContext) {
-      const wanted = nudgeRequestOf(request, whoIs(request.sender, context));
+      const wanted = nudgeRequestOf(request, senderAndOwner(request.sender, context));
       return nudgeResponse(await mailbox.send(wanted, context.signal));
     },
     getNudge({ requestId }: { requestId: string }, context: HandlerContext) {
@@ -164,7 +164,7 @@ function terminalService({ agent, typeText, roleRules, decided }: SidecarService
         return { delivered: error === undefined, error: error ?? "" };
       }
       const defaults = { requestId: "", mode: "wait-idle", timeoutMs: 0, priority: "normal", ttlMs: 0 } as const;
-      const wanted = { ...defaults, message: request.input, ...whoIs("", context) };
+      const wanted = { ...defaults, message: request.input, ...senderAndOwner("", context) };
       const receipt = await agent.messages.mailbox.send(wanted, context.signal);
       return { delivered: receipt.outcome === "submitted", error: receipt.error };
     },
@@ -178,6 +178,6 @@ function senderOf(claimed: string, context: HandlerContext): string {
   return claimed === "" ? "unverified" : `${claimed.slice(0, 256)} (unverified)`;
 }
 
-function whoIs(claimed: string, context: HandlerContext): { readonly sender: string; readonly owner: string } {
+function senderAndOwner(claimed: string, context: HandlerContext): { readonly sender: string; readonly owner: string } {
   return { sender: senderOf(claimed, context), owner: context.values.get(callerKey).identity };
 }

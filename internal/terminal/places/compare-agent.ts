@@ -1,7 +1,7 @@
 import { addressMatches, parseAgentAddress } from "../finding/address.ts";
 import { type Place, placeAuthority } from "../finding/resolve-place.ts";
 
-export type WhoAnswers =
+export type AgentComparison =
   | { readonly type: "same" }
   /** Certainly not the requested one. */
   | { readonly type: "another"; readonly message: string }
@@ -13,10 +13,10 @@ export type WhoAnswers =
  * otherwise the address. An address that the caller gave by flag wins over a name: only two full addresses that differ
  * are a mistake.
  */
-export function whoAnswers(
+export function compareAgent(
   place: Place & { type: "sidecar" },
   answer: { readonly agent: string; readonly sessionId: string },
-): WhoAnswers {
+): AgentComparison {
   const { agent, session, source } = place;
   const at = placeAuthority(place);
   const named = `${answer.agent === "" ? "an agent without a name" : answer.agent} (session ${answer.sessionId})`;

@@ -5,10 +5,10 @@ import type { ListedSession } from "../finding/choose-bridge-session.ts";
 import type { AgentQuery, Place } from "../finding/resolve-place.ts";
 import { resolveBackend } from "../resolve.ts";
 import { agentsHere } from "./agents-here.ts";
+import { compareAgent } from "./compare-agent.ts";
 import { gtLine } from "./gt-line.ts";
 import type { OpenBridge } from "./open-bridge.ts";
 import { isControlPlane, type PlaceConfig } from "./place-config.ts";
-import { whoAnswers } from "./who-answers.ts";
 
 /** An agent that was found, and the way to it. */
 export interface FoundAgent {
@@ -118,14 +118,14 @@ function canBeAnother(place: SidecarPlace): boolean {
 /** The note about the agent that answers, if any. @throws DomainError `denied` when it is certainly another agent */
 async function compare(place: SidecarPlace, backend: Backend, signal: AbortSignal): Promise<string | undefined> {
   const answer = await (backend.identity?.(signal) ?? backend.status(signal));
-  const who = whoAnswers(place, answer);
-  switch (who.type) {
+  const comparison = compareAgent(place, answer);
+  switch (comparison.type) {
     case "same":
       return undefined;
     case "unclear":
-      return who.message;
+      return comparison.message;
     case "another":
-      throw new DomainError("denied", who.message, {
+      throw new DomainError("denied", comparison.message, {
         fields: { hint: "nothing was sent; correct the agent's bead, or the given address" },
       });
   }

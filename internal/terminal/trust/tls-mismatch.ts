@@ -6,7 +6,7 @@ import type { Place } from "../finding/resolve-place.ts";
 
 const PROBE_MS = 2000;
 /** No connection was made: nothing is known about the port's TLS. */
-const NOT_THERE = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "ETIMEDOUT"]);
+const UNREACHABLE = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "ETIMEDOUT"]);
 
 /**
  * Explains a sidecar that could not be reached because it serves TLS and we spoke plaintext, or the other way round, or
@@ -18,7 +18,7 @@ export async function tlsMismatch(
   { host, port }: Place & { type: "sidecar" },
   usedTls: boolean,
 ): Promise<DomainError | undefined> {
-  if (!(err instanceof DomainError) || causesOf(err).some((one) => isNotThere(one))) return undefined;
+  if (!(err instanceof DomainError) || causesOf(err).some((one) => isUnreachable(one))) return undefined;
   if (err.kind === "unauthenticated") return untrusted(err, host);
   if (err.kind !== "unavailable") return undefined;
   const at = hostPort(host, port);
@@ -66,6 +66,6 @@ function servesTls(host: string, port: number): Promise<boolean> {
   });
 }
 
-function isNotThere(err: Error): boolean {
-  return NOT_THERE.has(codeOf(err));
+function isUnreachable(err: Error): boolean {
+  return UNREACHABLE.has(codeOf(err));
 }

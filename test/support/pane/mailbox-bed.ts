@@ -40,7 +40,7 @@ class Office {
     restartDue: true,
     composerSeen: true,
     draft: false,
-    idleIsUnprovable: false,
+    idleUnprovable: false,
     quietMs: 0,
   };
   deliver: Courier["deliver"] = (tracked, onIntent) => {
