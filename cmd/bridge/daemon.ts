@@ -19,7 +19,7 @@ import { SessionLedger } from "../../internal/providers/ledger/session-ledger.ts
 import type { Metrics } from "../../internal/rpc/server/metrics.ts";
 import type { BridgeEnvironment } from "./config.ts";
 import type { BridgeConfig } from "./file/bridge-config.ts";
-import { type ApartProjects, keepProjectsApart, whoAgentsAre } from "./place/projects-apart.ts";
+import { type ApartProjects, agentUsersLogEntry, keepProjectsApart } from "./place/projects-apart.ts";
 import { providersOf, terminalsOf } from "./providers-of.ts";
 import { openTerminalsFolder } from "./terminals-folder.ts";
 
@@ -92,7 +92,7 @@ export class Daemon implements Task {
     const { config, folder, place } = this.#options;
     const { sessions, allowedPaths } = config;
     const apart = keepProjectsApart(config, folder, place.env);
-    logger.info(...whoAgentsAre(apart));
+    logger.info(...agentUsersLogEntry(apart));
     const tokens = await this.#tokens(apart);
     const deps = { clock, logger, redactor, env: place.env, tokens, apart };
     const ledger = new SessionLedger({ clock, logger }, join(folder, "sessions"));

@@ -30,7 +30,7 @@ export interface CallerChain {
  * True if tokens of an issuer are valid with a certificate: one of the issuer's CA, or one that our own CA issued to a
  * client of the issuer's name. A token stolen from one project is thus useless to another.
  */
-export function countsOver(rule: IssuerRule, facts: CallerChain): boolean {
+export function acceptsCertificate(rule: IssuerRule, facts: CallerChain): boolean {
   const { certificate, issuer, cas, isOwn } = facts;
   if (isOwn && clientNamesOf(certificate).includes(rule.issuer)) return true;
   if (rule.cas === undefined) {

@@ -2,7 +2,7 @@ import { hash, type KeyObject, verify } from "node:crypto";
 import type { Clock } from "../base/clock.ts";
 import { DomainError } from "../base/errors.ts";
 import { BoundedMap } from "./bounded-map.ts";
-import { type CallerChain, countsOver, type IssuerRule } from "./issuing-cas.ts";
+import { acceptsCertificate, type CallerChain, type IssuerRule } from "./issuing-cas.ts";
 import { checkTimes, readClaims, type TokenClaims, type TokenTimes } from "./token-claims.ts";
 import { tokenError } from "./token-error.ts";
 import { type DecodedToken, decodeToken } from "./token-format.ts";
@@ -143,7 +143,7 @@ export class TokenVerifier {
       throw tokenError("certificate", "the token is bound to another certificate (cnf)");
     }
     const isOptional = this.#options.clientCertificate === "optional";
-    const here = keys.filter(({ rule }) => isOptional || (over !== undefined && countsOver(rule, over)));
+    const here = keys.filter(({ rule }) => isOptional || (over !== undefined && acceptsCertificate(rule, over)));
     if (here.length === 0)
       throw tokenError(
         "certificate",

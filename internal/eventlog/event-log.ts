@@ -151,7 +151,7 @@ export class EventLog<T> implements EventSource<T> {
     const reservedTo = this.head + RESERVE;
     const kept = this.#deps.keep({ epoch: this.#epoch, reservedTo });
     if (!kept && this.#isReserved) {
-      this.#beginAnew();
+      this.#beginEpoch();
       return;
     }
     this.#isReserved = kept;
@@ -159,7 +159,7 @@ export class EventLog<T> implements EventSource<T> {
   }
 
   /** Begins a new epoch: a later process would continue the old one with numbers that this process is about to use. */
-  #beginAnew(): void {
+  #beginEpoch(): void {
     this.#entries.splice(0, this.#from);
     this.#from = 0;
     this.#base = 1n;

@@ -157,7 +157,7 @@ export class ScriptedTerminal implements LaunchedTerminal, SessionTerminal {
   }
 
   /** Begins a new epoch, as after a lost journal. */
-  beginAnew(epoch: string): void {
+  beginEpoch(epoch: string): void {
     this.#events.length = 0;
     this.epoch = epoch;
     this.cut();

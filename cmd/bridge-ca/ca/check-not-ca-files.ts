@@ -8,7 +8,7 @@ import type { CaFiles } from "./open-ca.ts";
  * Checks that no output file of a command is one of the CA's own files, which even --force does not replace.
  * @throws DomainError `already-exists`
  */
-export function checkSparesCa({ ca, caKey }: CaFiles, written: readonly string[]): void {
+export function checkNotCaFiles({ ca, caKey }: CaFiles, written: readonly string[]): void {
   const { folder, name } = statePlace(caKey);
   const own = new Set([ca, caKey, join(folder, name)].flatMap(identityOf));
   const path = written.find((one) => identityOf(one).some((id) => own.has(id)));

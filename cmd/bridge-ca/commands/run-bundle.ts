@@ -1,9 +1,9 @@
 import { printable } from "../../../internal/base/printable-text.ts";
 import { pemText } from "../../../internal/pki/der/der-writer.ts";
 import { type NamedCertificate, trustBundle } from "../../../internal/pki/trust-bundle.ts";
+import { checkNotCaFiles } from "../ca/check-not-ca-files.ts";
 import type { CaContext } from "../ca/context.ts";
 import type { CaFiles } from "../ca/open-ca.ts";
-import { checkSparesCa } from "../ca/spare-ca.ts";
 import { endText, quotedName } from "../ca/words.ts";
 import { checkAbsent } from "../files/check-absent.ts";
 import { readCertificate, readCertificates } from "../files/read-files.ts";
@@ -20,7 +20,7 @@ export interface BundleOptions extends CaFiles {
 export async function runBundle(context: CaContext, options: BundleOptions): Promise<number> {
   const { out, clock } = context;
   const { folder, name } = locationOf(options.out);
-  checkSparesCa(options, [options.out]);
+  checkNotCaFiles(options, [options.out]);
   if (!options.force) await checkAbsent(context, folder, [name], "has-force");
   const single = (file: string): NamedCertificate => ({ file, certificate: readCertificate(file) });
   const crossSigned = options.crossSigned.flatMap((file) =>

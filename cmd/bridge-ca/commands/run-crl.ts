@@ -9,10 +9,10 @@ import { BACKDATE_MS } from "../../../internal/pki/certify.ts";
 import type { RevocationList } from "../../../internal/pki/revocation-list.ts";
 import { signRevocationList } from "../../../internal/pki/sign-revocation-list.ts";
 import { readState, statePlace, writeState } from "../ca/ca-record.ts";
+import { checkNotCaFiles } from "../ca/check-not-ca-files.ts";
 import type { CaContext } from "../ca/context.ts";
 import type { CaWithKey } from "../ca/open-ca.ts";
 import { openCa } from "../ca/open-ca.ts";
-import { checkSparesCa } from "../ca/spare-ca.ts";
 import { dayText } from "../ca/words.ts";
 import { pathExists } from "../files/file-errors.ts";
 import { readCertificate, readLists } from "../files/read-files.ts";
@@ -30,7 +30,7 @@ const DAY_MS = 86_400_000;
 export async function runCrl(context: CaContext, options: CrlOptions): Promise<number> {
   const { clock, out } = context;
   const { folder, name } = locationOf(options.out);
-  checkSparesCa(options, [options.out]);
+  checkNotCaFiles(options, [options.out]);
   const earlier = earlierList(options, readCertificate(options.ca));
   const signer = await openCa(context, options);
   if (!maySign(factsOf(signer.certificate).keyUsage, "crlSign")) {

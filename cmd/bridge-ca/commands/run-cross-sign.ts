@@ -5,10 +5,10 @@ import { crossSign as crossSignature } from "../../../internal/pki/cross-signatu
 import { nameText } from "../../../internal/pki/der/general-names.ts";
 import { NO_NAME } from "../../../internal/pki/name-constraints.ts";
 import { recordIssued, statePlace } from "../ca/ca-record.ts";
+import { checkNotCaFiles } from "../ca/check-not-ca-files.ts";
 import type { CaContext } from "../ca/context.ts";
 import type { CaWithKey } from "../ca/open-ca.ts";
 import { openCa } from "../ca/open-ca.ts";
-import { checkSparesCa } from "../ca/spare-ca.ts";
 import { endText, quotedName } from "../ca/words.ts";
 import { checkAbsent } from "../files/check-absent.ts";
 import { readCertificate } from "../files/read-files.ts";
@@ -26,7 +26,7 @@ export async function runCrossSign(context: CaContext, options: CrossSignOptions
   const { limits, force } = options;
   const { clock, out } = context;
   const { folder, name } = locationOf(options.out);
-  checkSparesCa(options, [options.out]);
+  checkNotCaFiles(options, [options.out]);
   if (!force) await checkAbsent(context, folder, [name], "has-force");
   const target = readCertificate(options.target);
   const signer = await openCa(context, options);

@@ -10,10 +10,10 @@ import { type KeyPair, type KeyType, newKeyPair, privateKeyPem } from "../../../
 import { renewedLeaf } from "../../../internal/pki/renewed-leaf.ts";
 import { trustDomainOf } from "../../../internal/pki/trust-domain.ts";
 import { readState, recordIssued, statePlace } from "../ca/ca-record.ts";
+import { checkNotCaFiles } from "../ca/check-not-ca-files.ts";
 import type { CaContext } from "../ca/context.ts";
 import type { CaWithKey } from "../ca/open-ca.ts";
 import { openCa } from "../ca/open-ca.ts";
-import { checkSparesCa } from "../ca/spare-ca.ts";
 import { endText } from "../ca/words.ts";
 import { readCertificate, readCertificates, readFile } from "../files/read-files.ts";
 import { locationOf, privateFile, publicFile, recoverFolder, takeFolders, writeFiles } from "../files/write-files.ts";
@@ -38,7 +38,7 @@ export interface RenewOptions extends CaWithKey {
 export async function runRenew(context: CaContext, options: RenewOptions): Promise<number> {
   const { clock, out } = context;
   const folders = [locationOf(options.cert).folder, locationOf(options.key).folder];
-  if (!options.keepKey) checkSparesCa(options, [options.key]);
+  if (!options.keepKey) checkNotCaFiles(options, [options.key]);
   let old = readCertificates(options.cert)[0];
   {
     await using _taken = await takeFolders(context, folders);

@@ -35,7 +35,7 @@ export function keepProjectsApart(
 }
 
 /** The log line at the start that says which users agents run as. */
-export function whoAgentsAre(apart: ApartProjects | undefined): [object, string] {
+export function agentUsersLogEntry(apart: ApartProjects | undefined): [object, string] {
   const uid = process.getuid?.();
   if (apart !== undefined) return [{ uid }, "agents run as the users of their projects"];
   return [{ uid }, ONE_USER];

@@ -74,7 +74,7 @@ async function overview(command: StatusOptions, context: CommandContext): Promis
 
 /** One row of the overview; the row of an agent that does not answer says so. */
 async function ask(agent: KnownAgent, deps: OpenDeps, signal: AbortSignal): Promise<StatusRow> {
-  const where = whereOf(agent);
+  const where = locationOf(agent);
   const patience = AbortSignal.timeout(PATIENCE_MS);
   try {
     await using backend = await open(placeOf(agent), deps);
@@ -93,7 +93,7 @@ function open(place: Place, deps: OpenDeps): Promise<Backend> {
   return place.type === "tmux" ? deps.openTmux(place) : deps.openSidecar(place);
 }
 
-function whereOf(agent: KnownAgent): string {
+function locationOf(agent: KnownAgent): string {
   if (agent.type === "pod") return podText(agent.pod);
   const place = placeOf(agent);
   return place.type === "tmux" ? `tmux ${place.session}` : placeAuthority(place);

@@ -116,7 +116,7 @@ describe("a session in a terminal", () => {
 
   it("begins a new epoch with its sidecar", async () => {
     await start();
-    only().beginAnew("e2");
+    only().beginEpoch("e2");
     await clock.advance(600);
     expect(sessions.get(key)).toMatchObject({ epoch: "e2", lastSeq: 1n });
     const stale = sessions.events(key, { subscriber: "", epoch: "e1", after: 0n }, alice, never);

@@ -91,7 +91,7 @@ export class AskedWork {
         (stop) => this.#results(isNamed ? 1 : results, stop),
         (stop) => this.#rejected(duplicate ? 1 : dead, stop),
       );
-      if (isNamed) await this.#mustBeOurs(hash);
+      if (isNamed) await this.#checkHash(hash);
       return found;
     } finally {
       this.#over.abort(new Error("the work is over"));
@@ -123,7 +123,7 @@ export class AskedWork {
   }
 
   /** @throws DomainError `invalid` if the results are those of other work with this id */
-  async #mustBeOurs(hash: string): Promise<void> {
+  async #checkHash(hash: string): Promise<void> {
     const { bus, clock } = this.#deps;
     const { done, prompted } = await readLane(new LaneLog(bus, clock, this.#lane));
     const { id } = this.#prompt;

@@ -112,7 +112,7 @@ function settled(turn: BridgeTurn, { outcome, error }: InputAnswer): BridgeTurn 
     case "queued":
       return turn;
     case "submitted":
-      return whenOver(occupied({ ...turn, isReceived: true, isSubmitted: true }));
+      return endedIfOver(occupied({ ...turn, isReceived: true, isSubmitted: true }));
     case "blocked-by-dialog":
     case "composer-busy":
     case "agent-dead":
@@ -132,7 +132,7 @@ function entered(turn: BridgeTurn, phase: AgentPhase): BridgeTurn {
   const next = { ...turn, phase };
   if (!turn.isReceived) return next;
   const isEarlierEnd = phase === "idle" && turn.busy === "earlier" && !turn.isSubmitted;
-  return isEarlierEnd ? { ...next, busy: "no", text: "", bytes: 0 } : whenOver(occupied(next));
+  return isEarlierEnd ? { ...next, busy: "no", text: "", bytes: 0 } : endedIfOver(occupied(next));
 }
 
 /**
@@ -144,7 +144,7 @@ function occupied(turn: BridgeTurn): BridgeTurn {
   return isOurs && turn.busy === "no" ? { ...turn, busy: "ours" } : turn;
 }
 
-function whenOver(turn: BridgeTurn): BridgeTurn {
+function endedIfOver(turn: BridgeTurn): BridgeTurn {
   const isOver = turn.isSubmitted && turn.phase === "idle" && turn.busy !== "no";
   return isOver ? ended(turn, { type: "over" }) : turn;
 }

@@ -30,7 +30,7 @@ export async function describeErrors(response: UniversalServerResponse): Promise
   if (status !== 200) return describeUnary(response, body);
   if (type.startsWith("application/grpc-web")) return { ...response, body: mapParts(body, describeWebTrailer) };
   if (trailer !== undefined && type.startsWith("application/grpc")) {
-    return { ...response, body: mapParts(body, asTheyAre, () => describeTrailer(trailer)) };
+    return { ...response, body: mapParts(body, unchanged, () => describeTrailer(trailer)) };
   }
   if (type.startsWith("application/connect+")) return { ...response, body: mapParts(body, describeEndStream) };
   return response;
@@ -81,6 +81,6 @@ function isFlagged(part: Uint8Array, flag: number): boolean {
   return ((part[0] ?? 0) & flag) === flag;
 }
 
-function asTheyAre(part: Uint8Array): Uint8Array {
+function unchanged(part: Uint8Array): Uint8Array {
   return part;
 }

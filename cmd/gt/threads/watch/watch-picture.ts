@@ -135,7 +135,7 @@ function waitLines(
       const room = Math.max(0, columns - textWidth(who) - age.length - 4);
       const why = clipText(foldedLine(wait.why), room);
       const left = room - textWidth(why) - 2;
-      const title = left < 6 ? "" : `  ${clipText(foldedLine(whatWaits(wait)), left)}`;
+      const title = left < 6 ? "" : `  ${clipText(foldedLine(waitSummary(wait)), left)}`;
       const style = CONCERN_STYLES[wait.concern];
       const shownWho = wait.thread === chosen ? paint("bold", who) : printable`${who}`;
       return printable`${shownWho}${paint("dim", age)}  ${paint(style, why)}${title === "" ? "" : paint("dim", title)}`;
@@ -145,7 +145,7 @@ function waitLines(
   );
 }
 
-function whatWaits({ count, threads, title }: Wait): string {
+function waitSummary({ count, threads, title }: Wait): string {
   if (count === 0) return threads > 1 ? `in ${threads} threads` : title;
   if (threads > 1) return `${count} messages in ${threads} threads`;
   return count > 1 ? `${count} messages in ${title}` : title;
