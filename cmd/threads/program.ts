@@ -133,7 +133,7 @@ const check: Command<typeof CHECK_FLAGS> = {
     const tls = tlsOf(config.values);
     if (tls !== undefined) findings.tried(["tls", "dir"], () => checkTlsFolder(tls.dir, tls.trust, clock.now()));
     const bridgeTls = config.values?.runtime.tls_dir;
-    await readTls(bridgeTls === undefined ? {} : { dir: bridgeTls }).catch((err: unknown) => {
+    await readTls({ dir: bridgeTls }).catch((err: unknown) => {
       if (!(err instanceof DomainError)) throw err;
       findings.failed(["runtime", "tls_dir"], err);
     });

@@ -14,7 +14,7 @@ export interface TlsFiles {
   /** CAs to which the peer's certificate, and ours, must lead. */
   readonly ca: string;
   /** Revocation lists of those CAs, in one file. */
-  readonly crl?: string;
+  readonly crl?: string | undefined;
   /** Revocation lists in several files, each with its name for errors. Every file must contain a list. */
   readonly crls?: readonly { readonly name: string; readonly text: string }[];
   /** Names of the files in errors. Default: `tls.crt`, `tls.key`, `ca.crt`, `crl.pem`. */
@@ -98,7 +98,7 @@ export function checkTls(
     cert: [leaf, ...chain].join(""),
     key: String(key.export({ type: "pkcs8", format: "pem" })),
     ca: cas.join(""),
-    ...(lists.length > 0 && { crl: lists.map(({ pem }) => pem).join("") }),
+    crl: lists.map(({ pem }) => pem).join("") || undefined,
   };
   usable(written);
   const due = lists.flatMap(({ nextUpdate }) => nextUpdate ?? []);

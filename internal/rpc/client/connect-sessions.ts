@@ -21,7 +21,7 @@ export interface DialOptions {
    */
   readonly dial?: (() => Socket) | undefined;
   /** The name that the server's certificate must contain. Default: the host of `baseUrl`. */
-  readonly serverName?: string;
+  readonly serverName?: string | undefined;
   /** Flow-control window of a stream, bytes. Default 1 MiB. */
   readonly window?: number;
   /** Pings a connection with open calls that has been silent for this long, ms. Default 15 s. */
@@ -43,7 +43,7 @@ export function connectSessions(options: DialOptions, tls: ClientTls | undefined
   const trust = tls && clientTlsOptions(tls);
   const secure = isSecure && {
     ...trust,
-    ...(trust && { secureContext: createSecureContext(trust) }),
+    secureContext: trust && createSecureContext(trust),
     host,
     servername: serverName ?? (isIP(host) ? "" : host),
     ALPNProtocols: ["h2"],

@@ -24,7 +24,7 @@ export interface ClientTls extends Pick<TlsMaterial, "ca">, Partial<Pick<TlsMate
    */
   readonly identify?: ((server: X509Certificate) => "instead" | "also" | Error) | undefined;
   /** Refuses a server whose chain and name are valid, e.g. because its certificate is revoked. */
-  readonly refuse?: (server: X509Certificate, chain: readonly X509Certificate[]) => Error | undefined;
+  readonly refuse?: ((server: X509Certificate, chain: readonly X509Certificate[]) => Error | undefined) | undefined;
 }
 
 type TlsOptions = Pick<

@@ -13,7 +13,7 @@ export interface TlsFileOptions {
   readonly ca?: string;
   readonly cert?: string;
   readonly key?: string;
-  readonly dir?: string;
+  readonly dir?: string | undefined;
 }
 
 /**
@@ -33,7 +33,7 @@ export async function readTls({ dir, ca, cert, key }: TlsFileOptions): Promise<T
     read("--ca", path(ca, "ca.crt")),
   ]);
   const crl = dir === undefined ? undefined : await readIfThere(join(dir, "crl.pem"));
-  const files = { cert: certText, key: keyText, ca: caText, ...(crl !== undefined && { crl }) };
+  const files = { cert: certText, key: keyText, ca: caText, crl };
   const named: Readonly<Record<string, string | undefined>> = { "tls.crt": cert, "tls.key": key, "ca.crt": ca };
   return checked(files, (name) => path(named[name], name) ?? name);
 }
@@ -57,10 +57,10 @@ export interface Expected {
 
 /** The TLS settings of a connection. @throws DomainError `invalid` when the revocation list is none */
 export function clientTls({ crl, ...files }: TlsFiles, expected: Expected = {}): ClientTls {
-  const refuse = crl === undefined ? {} : { refuse: serverRevocation(files.ca, crl, Date.now) };
+  const refuse = crl === undefined ? undefined : serverRevocation(files.ca, crl, Date.now);
   const { session, namespace, named } = expected;
-  if (session !== undefined) return { ...files, ...refuse, identify: sessionCheck(files.cert, session, namespace) };
-  return { ...files, ...refuse, identify: named ? nameCheck(files.cert, named) : undefined };
+  if (session !== undefined) return { ...files, refuse, identify: sessionCheck(files.cert, session, namespace) };
+  return { ...files, refuse, identify: named ? nameCheck(files.cert, named) : undefined };
 }
 
 /** The caller says where the sidecar is; the certificate may say which session it serves. */
