@@ -79,8 +79,7 @@ export class ControllerSessions {
     const pods = new SessionPods({ api, clock, logger, random }, bindings);
     const pool = new SidecarPool({ tls }, { trustDomain });
     const own = this.#parts(api, pods, pool, deps, settings);
-    const threadsUrl = threads && { threadsUrl: threads.url };
-    const starting = { bindings, retentionMs, allowClients, hasTokens, roles, ...threadsUrl };
+    const starting = { bindings, retentionMs, allowClients, hasTokens, roles, threadsUrl: threads?.url };
     const starter = new SessionStarter({ pods, ...own }, starting);
     const providers = new ProviderChecks({ clock, client: own.client }, starting);
     const liveness: ConstructorParameters<typeof PodSessions>[0]["liveness"] = (onChanged) =>

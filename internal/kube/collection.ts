@@ -4,8 +4,8 @@ import type { KubeRequest } from "./kube-api.ts";
 export interface Collection<T> {
   /** `/api/v1/namespaces/agents/pods` */
   readonly path: string;
-  readonly labelSelector?: string;
-  readonly fieldSelector?: string;
+  readonly labelSelector?: string | undefined;
+  readonly fieldSelector?: string | undefined;
   /** The part of an object to keep; undefined: the object is ignored. Must not throw. */
   readonly project: (object: unknown) => T | undefined;
 }
@@ -15,9 +15,5 @@ export function collectionRequest(
   { path, labelSelector, fieldSelector }: Collection<unknown>,
   query: NonNullable<KubeRequest["query"]>,
 ): KubeRequest {
-  const selectors = {
-    ...(labelSelector === undefined ? {} : { labelSelector }),
-    ...(fieldSelector === undefined ? {} : { fieldSelector }),
-  };
-  return { method: "GET", path, query: { ...selectors, ...query } };
+  return { method: "GET", path, query: { labelSelector, fieldSelector, ...query } };
 }

@@ -3,7 +3,8 @@ export interface KubeRequest {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Path from the root of the API, with names escaped: `/api/v1/namespaces/agents/pods/a`. */
   readonly path: string;
-  readonly query?: Readonly<Record<string, string | number | boolean>>;
+  /** Parameters that are undefined are left out. */
+  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
   /** Sent as JSON. */
   readonly body?: unknown;
   /** Default: `application/json`. A PATCH must set its own type. */

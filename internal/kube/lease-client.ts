@@ -46,11 +46,10 @@ export class LeaseClient {
   }
 
   #body(record: LeaseRecord) {
-    const { resourceVersion } = record;
     return {
       apiVersion: "coordination.k8s.io/v1",
       kind: "Lease",
-      metadata: { ...this.#at, ...(resourceVersion === "" ? {} : { resourceVersion }) },
+      metadata: { ...this.#at, resourceVersion: record.resourceVersion || undefined },
       spec: {
         holderIdentity: record.holder,
         leaseDurationSeconds: Math.max(1, Math.round(record.durationMs / 1_000)),

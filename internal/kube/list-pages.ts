@@ -26,17 +26,17 @@ export async function listPages<T>(
 ): Promise<Listed<T>> {
   const objects: KubeObject<T>[] = [];
   const keep = (item: unknown) => projected(collection, item);
-  let next = "";
+  let next: string | undefined;
   for (;;) {
-    const query = { limit: pageSize, ...(next === "" ? {} : { continue: next }) };
+    const query = { limit: pageSize, continue: next };
     const request = { ...collectionRequest(collection, query), keep, timeoutMs: PAGE_TIMEOUT_MS };
     const { items, metadata } = (await api.call(request, signal)) as Page<T>;
     if (!Array.isArray(items) || typeof metadata?.resourceVersion !== "string") {
       throw new DomainError("unavailable", `cannot list ${collection.path}: the response is not a list`);
     }
     for (const object of items) if (object !== undefined) objects.push(object);
-    next = metadata.continue ?? "";
-    if (next === "") return { objects, resourceVersion: metadata.resourceVersion };
+    next = metadata.continue || undefined;
+    if (next === undefined) return { objects, resourceVersion: metadata.resourceVersion };
   }
 }
 

@@ -22,8 +22,8 @@ export async function openWebSocket(
   signal.throwIfAborted();
   const url = new URL(server);
   const at = `${url.origin}${url.pathname.replace(/\/$/, "")}${path}`.replace(/^http/, "ws");
-  const options = { ...tls, headers, perMessageDeflate: false, maxPayload: MAX_PAYLOAD };
-  const socket = new WebSocket(at, [protocol], { ...options, ...(proxy && { agent: proxy.agent }) });
+  const options = { ...tls, headers, agent: proxy?.agent, perMessageDeflate: false, maxPayload: MAX_PAYLOAD };
+  const socket = new WebSocket(at, [protocol], options);
   const { promise, resolve, reject } = Promise.withResolvers<WebSocket>();
   const stop = () => socket.terminate();
   signal.addEventListener("abort", stop, { once: true });

@@ -125,7 +125,7 @@ describe("the transport to the Kubernetes API", () => {
       response.end(POD);
     };
     const path = "/api/v1/namespaces/a/pods/p";
-    const query = { fieldManager: "gt", force: true };
+    const query = { fieldManager: "gt", force: true, fieldValidation: undefined };
     const body = { metadata: { labels: { a: "ö" } } };
     const contentType = "application/merge-patch+json";
     expect(await transport().call({ method: "PATCH", path, query, body, contentType }, never)).toEqual({ kind: "Pod" });

@@ -154,7 +154,9 @@ export class KubeTransport implements KubeApi {
     start.throwIfAborted();
     const url = new URL(access.server);
     const query = new URLSearchParams();
-    for (const [name, value] of Object.entries(request.query ?? {})) query.set(name, `${value}`);
+    for (const [name, value] of Object.entries(request.query ?? {})) {
+      if (value !== undefined) query.set(name, `${value}`);
+    }
     const hasBody = request.body !== undefined;
     // The deadline applies to the start of a stream, not to its body.
     const opening = new AbortController();

@@ -87,8 +87,7 @@ export class OwnCertificate implements Task {
     };
     const pem = newLeaf({ ...common, ...leafNames(this.#names) }, keys.publicKey, ca.signer);
     const { bundle, chain, crl } = ca;
-    const list = crl === undefined ? {} : { crl };
-    const files: TlsFiles = { cert: `${pem}${chain}`, key: privateKeyPem(keys.privateKey), ca: bundle, ...list };
+    const files: TlsFiles = { cert: `${pem}${chain}`, key: privateKeyPem(keys.privateKey), ca: bundle, crl };
     await this.#deps.onRenewed?.(files);
     this.#files = files;
     this.#changed.notify();

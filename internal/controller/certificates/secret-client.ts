@@ -77,7 +77,7 @@ function bodyOf({ name, labels, owner, data }: SecretContent, seen?: SeenVersion
     apiVersion: "v1",
     kind: "Secret",
     type: TYPE,
-    metadata: { name, labels, ...(ownerReferences && { ownerReferences }), ...current },
+    metadata: { name, labels, ownerReferences, ...current },
     data: Object.fromEntries(Object.entries(data).map(([key, text]) => [key, base64Of(text)])),
   };
 }

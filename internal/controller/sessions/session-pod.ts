@@ -30,7 +30,7 @@ export interface SessionPodOptions {
   /** The roles that tokens can have. Absent: there are no tokens. */
   readonly roles?: readonly string[];
   /** The server whose tools an agent with a token gets; absent: none. */
-  readonly threadsUrl?: string;
+  readonly threadsUrl?: string | undefined;
 }
 
 const MAX_OPTION_BYTES = 1024;

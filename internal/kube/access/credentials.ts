@@ -22,7 +22,7 @@ export interface ClusterTls {
   readonly ca?: string | undefined;
   readonly cert?: string | undefined;
   readonly key?: string | undefined;
-  readonly servername?: string;
+  readonly servername?: string | undefined;
 }
 
 /**

@@ -89,12 +89,12 @@ class FileCredentials implements KubeCredentials {
   async access(): Promise<ClusterAccess> {
     const [cluster, user] = [this.#cluster, this.#user];
     const plugin = await this.#plugin?.credential();
-    const servername = asText(cluster["tls-server-name"]);
+    const servername = asText(cluster["tls-server-name"]) || undefined;
     const own = await pemsOf(cluster, user);
     const { ca } = own;
     const cert = plugin?.certificate ?? own.cert;
     const key = plugin?.key ?? own.key;
-    const tls: ClusterTls = { ca, cert, key, ...(servername !== "" && { servername }) };
+    const tls: ClusterTls = { ca, cert, key, servername };
     const { proxy, authorization } = await this.#ofLibrary();
     const known = (await authorizationOf(user, plugin)) ?? authorization;
     return {
