@@ -119,7 +119,7 @@ async function serveOn(address: DatabaseAddress, command: ServeConfig, ground: G
   const { logger, signal } = ground;
   if (signal.aborted) return;
   const { poolMax } = command.fromFile;
-  const pool = await openDatabase(address, logger, poolMax === undefined ? {} : { size: poolMax });
+  const pool = await openDatabase(address, logger, { size: poolMax });
   try {
     // Migrate only a private database: other processes may serve a configured one.
     if (command.databaseUrl === undefined) await migrate(pool);

@@ -37,7 +37,8 @@ export const runCommand: RunCommand = async (program, args, options, signal) => 
     env: { ...options.env },
     stdio: ["ignore", "pipe", "pipe"],
     detached: true, // its own process group, so that all of it can be killed
-    ...(options.user && { uid: options.user.uid, gid: options.user.gid }),
+    uid: options.user?.uid,
+    gid: options.user?.gid,
   });
   const release = child.pid === undefined ? undefined : options.watch?.(child.pid);
   const killed: { reason?: string } = {};

@@ -101,7 +101,7 @@ function detailsOf(err: unknown): BridgeErrorOptions {
   const delay = err.findDetails(RetryInfoSchema)[0]?.retryDelay;
   return {
     fromServer: err.findDetails(ErrorInfoSchema).length > 0,
-    ...(delay !== undefined && { retryAfterMs: durationMs(delay) }),
+    retryAfterMs: delay && durationMs(delay),
   };
 }
 

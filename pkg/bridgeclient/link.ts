@@ -36,7 +36,7 @@ export class Link implements Disposable {
     const { baseUrl, serverName, keepalive } = settings;
     this.#clock = clock;
     this.#tokens = new Tokens(settings.jwt, credentials, () => clock.now(), server);
-    const dial = { baseUrl, ...keepalive, ...(serverName !== undefined && { serverName }) };
+    const dial = { baseUrl, serverName, ...keepalive };
     this.#sessions = new SwitchingSessions(connectSessions(dial, trustOf(credentials, clock)));
     this.transport = createConnectTransport({
       baseUrl,

@@ -133,7 +133,7 @@ export class BridgeRpcs {
     const sent = create(pb.NudgeRequestSchema, request);
     const nudge = sent.request && { ...sent.request, requestId: sent.request.requestId || randomUUID() };
     const waitsMs = Number(nudge?.timeoutMs ?? 0) || DEFAULT_NUDGE_MS;
-    const withId = { ...sent, ...(nudge && { request: nudge }) };
+    const withId = { ...sent, request: nudge };
     return this.#repeatable(this.#methods.nudge, withId, waitsMs + this.#timeouts.nudgeMarginMs, options);
   }
 

@@ -55,7 +55,7 @@ async function* watch(
 
 /**
  * Converts a view, JSON with the field names of a message, to that message. Ignores unknown fields: MCP tools return
- * the same views, which may have more.
+ * the same views, which may have more. An optional field of a view is absent, never undefined: `fromJson` would throw.
  */
 function messageOf(schema: DescMessage, view: object): Message {
   return fromJson(schema, view as JsonValue, { ignoreUnknownFields: true });

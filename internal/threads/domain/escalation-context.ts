@@ -56,6 +56,6 @@ function findingOf({ messageId, seq, sender, text }: Message) {
 function messageOf({ seq, sender, eventType, text, createdAt }: Message) {
   return {
     ...{ seq, sender, text: truncateText(text, 400), created_at: new Date(createdAt).toISOString() },
-    ...(eventType !== undefined && { event_type: eventType }),
+    event_type: eventType,
   };
 }

@@ -131,7 +131,7 @@ function factsOf(before: Thread, after: Thread, reason: string | undefined): Met
     ...(before.disputed !== after.disputed && { disputed: after.disputed }),
     ...(before.needsHumanDecision !== after.needsHumanDecision && { needs_human_decision: after.needsHumanDecision }),
     ...(before.owner !== after.owner && { owner: after.owner }),
-    ...(reason !== undefined && { reason }),
+    reason,
     version: after.version,
   };
 }

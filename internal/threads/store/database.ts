@@ -22,7 +22,7 @@ const TRIES = 4;
 
 export interface PoolLimits {
   /** The most connections; default: 10. */
-  readonly size?: number;
+  readonly size?: number | undefined;
   /** The `application_name` of the connections; default: `threads`. */
   readonly name?: string;
   /** No time limits for statements and transactions, for long work such as a migration. */
