@@ -33,7 +33,7 @@ export const check: Command<typeof flags> = {
   completion: [],
   async run({ values, positionals }, context) {
     takeArguments("desk check", positionals, []);
-    const asked = { ...placeOptions(values), ...isolationOf(values.isolation) };
+    const asked = { ...placeOptions(values), isolation: isolationOf(values.isolation) };
     const { front, configuration, config } = await openDesk({ mode: "user", ...asked }, context);
     context.out.line(printable`configuration: ok`);
     const open = await checkWays(front, context);

@@ -58,7 +58,7 @@ export interface ModeOptions {
   readonly thread: string;
   readonly to: string;
   readonly agent?: (typeof AGENTS)[number] | undefined;
-  readonly isolation?: (typeof ISOLATIONS)[number];
+  readonly isolation?: (typeof ISOLATIONS)[number] | undefined;
   readonly input: "lines" | "once" | "jsonl";
   readonly json: boolean;
 }
@@ -80,7 +80,7 @@ export function modeOptions({ values, positionals, rest }: Given<typeof MODE_FLA
     ...{ mode, thread, to, json: json || jsonl },
     ...placeOptions(values),
     agent: values.agent === undefined ? undefined : knownWord("--agent", values.agent, AGENTS),
-    ...isolationOf(values.isolation),
+    isolation: isolationOf(values.isolation),
     input: once ? "once" : jsonl ? "jsonl" : "lines",
   };
 }
@@ -92,7 +92,7 @@ export function placeOptions({ config, "state-dir": stateDir }: Given<typeof DES
 
 /** @throws DomainError `invalid` */
 export function isolationOf(value: string | undefined) {
-  return value === undefined ? {} : { isolation: knownWord("--isolation", value, ISOLATIONS) };
+  return value === undefined ? undefined : knownWord("--isolation", value, ISOLATIONS);
 }
 
 function usage(message: string, hint = "see desk --help"): DomainError {

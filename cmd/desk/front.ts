@@ -23,7 +23,7 @@ export const front: Command<typeof flags> = {
   completion: [],
   async run({ values, positionals }, context) {
     takeArguments("desk front", positionals, []);
-    const asked = { ...placeOptions(values), ...isolationOf(values.isolation) };
+    const asked = { ...placeOptions(values), isolation: isolationOf(values.isolation) };
     const { front } = await openDesk({ mode: "user", ...asked }, context);
     await tryBounds(front, context);
     if (await isAttended(front.place.presence)) throw runsAlready(front);

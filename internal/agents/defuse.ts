@@ -7,7 +7,7 @@ export const LEAVING = /^\s*(?:exit|quit|bye|:q!?|:wq!?|:x)\s*$/i;
 
 export interface DefuseRules {
   /** Matches at the start of a message that this agent would take as a command of its own. */
-  readonly command?: RegExp;
+  readonly command?: RegExp | undefined;
   /** Matches a whole message that would end the program, such as `exit`. */
   readonly leaving?: RegExp;
   /** Matches at the end of a message where Enter would not submit; a space is appended. */

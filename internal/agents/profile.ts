@@ -63,7 +63,7 @@ export interface BackgroundCount {
 export interface ScreenView {
   /** Absent when there is no input box to type into (a dialog, a picker, start-up, an unknown screen). */
   readonly composer?: ComposerView;
-  readonly dialog?: DialogView;
+  readonly dialog?: DialogView | undefined;
   /** The mark which shows that the agent is working, e.g. `esc to interrupt`. */
   readonly busy?: string | undefined;
   /** The mark which shows that it waits for a limit to end. */

@@ -10,7 +10,7 @@ export interface WatchOptions {
   readonly place: PlaceConfig;
   readonly agent: string;
   /** Absent: as many as fit the terminal. */
-  readonly lines?: number;
+  readonly lines?: number | undefined;
   readonly ansi: boolean;
   readonly intervalMs: number;
   readonly json: boolean;
@@ -25,6 +25,6 @@ export function readWatch(
   const [agent] = takeAgent("watch", positionals, place);
   const { ansi = false, interval = DEFAULT_INTERVAL_MS, json = false } = values;
   if (interval < 10 || interval > 60_000) throw gtUsageError("watch", "--interval is between 10ms and 1m");
-  const lines = values.lines === undefined ? {} : { lines: readLines(values.lines) };
-  return { place, agent, ansi, intervalMs: interval, json, ...lines };
+  const lines = values.lines === undefined ? undefined : readLines(values.lines);
+  return { place, agent, lines, ansi, intervalMs: interval, json };
 }

@@ -33,7 +33,7 @@ export function claudeView(screen: Screen): ScreenView {
   const composer = composerBox(screen);
   if (composer === undefined) {
     const dialog = claudeDialog(screen);
-    return dialog === undefined ? {} : { dialog };
+    return { dialog };
   }
   const above = aboveComposer(screen, composer.top - 2);
   // While sub-agents run, the title spins although the turn has ended.

@@ -29,7 +29,7 @@ export function codexView(screen: Screen): ScreenView {
   const composer = composerRows(screen);
   if (composer === undefined) {
     const dialog = codexDialog(screen);
-    return dialog === undefined ? {} : { dialog };
+    return { dialog };
   }
   if (isBeginning(screen, composer)) return {};
   const behind = terminalsAbove(screen, composer.top - 1);

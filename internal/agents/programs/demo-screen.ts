@@ -20,7 +20,7 @@ export function demoView(screen: Screen): ScreenView {
   if (upper < 0 || upper === lower - 1) return {};
   if (lineAt(screen, upper + 1).startsWith("? ")) {
     const dialog = dialogIn(screen, upper + 1, lower - 1);
-    return dialog === undefined ? {} : { dialog };
+    return { dialog };
   }
   if (!/^[> ]( |$)/.test(lineAt(screen, upper + 1))) return {};
   const busy = busyMark(screen, upper - 1, status);

@@ -17,7 +17,7 @@ export function opencodeView(screen: Screen): ScreenView {
   const box = boxAtCursor(screen);
   if (box === undefined) {
     const dialog = openCodeDialog(screen);
-    return dialog === undefined ? {} : { dialog };
+    return { dialog };
   }
   const status = sliceColumns(lineAt(screen, box.floor + 1), 0, box.right);
   const busy = INTERRUPT.exec(status)?.[0];

@@ -6,7 +6,7 @@ import type { Actor, AgentActivity, InputRequest, InputResult, SessionTerminal }
 
 /** The end of an agent. `error`: it failed. */
 export interface AgentEnd {
-  readonly error?: string;
+  readonly error?: string | undefined;
 }
 
 /** A subscriber's acknowledgement of all events up to `seq`. */

@@ -21,7 +21,7 @@ export type SessionFact =
   | { readonly type: "started" }
   | { readonly type: "stop"; readonly why: StopReason }
   /** Nothing of the agent is left; `error`: it failed, or could not be started. */
-  | { readonly type: "ended"; readonly at: number; readonly error?: string };
+  | { readonly type: "ended"; readonly at: number; readonly error?: string | undefined };
 
 /**
  * The state after a fact. An ended session never changes; an agent that fails while it is being stopped counts as

@@ -174,7 +174,7 @@ export class StdioSession implements AgentSession {
     let chars = 0;
     try {
       for await (const event of provider.events(this.#handle as SessionHandle)) {
-        if (event.type === "ended") return event.error === undefined ? {} : { error: event.error };
+        if (event.type === "ended") return { error: event.error };
         this.#take(event);
         chars += event.type === "output" ? event.text.length : 0;
         if (chars < TURN_CHARS) continue;

@@ -152,10 +152,8 @@ export class TerminalSession implements AgentSession {
   async ended(): Promise<AgentEnd> {
     const { error, isUnknown } = (await this.#launched?.ended) ?? {};
     await this.#until(() => this.log.isOver, EVENT_MS);
-    if (error !== undefined) return { error };
-    if (isUnknown !== true) return {};
-    const told = this.log.isOver ? this.log.failure : "its sidecar ended without a message";
-    return told === undefined ? {} : { error: told };
+    if (error !== undefined || isUnknown !== true) return { error };
+    return { error: this.log.isOver ? this.log.failure : "its sidecar ended without a message" };
   }
 
   async send({ text, idempotencyKey }: InputRequest, caller: Actor, signal: AbortSignal): Promise<InputResult> {

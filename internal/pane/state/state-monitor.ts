@@ -35,7 +35,7 @@ export interface StateReport {
   /** Tasks that the agent started and that run in the background; oldest first. */
   readonly background: readonly BackgroundTask[];
   /** Parked: the end of the limit, if the agent reports it; wall clock, ms. */
-  readonly parkedUntil?: number;
+  readonly parkedUntil?: number | undefined;
 }
 
 /** The newest screen, and since when it has looked like this. */
@@ -208,7 +208,7 @@ export class StateMonitor implements AgentSigns {
       composerSeen: view.composer !== undefined,
       draft: !this.#typing && view.composer !== undefined && this.#isDraft(view.composer),
       background: this.#background(view, now, wall),
-      ...this.#parkedUntil(state, view, wall),
+      parkedUntil: this.#parkedUntil(state, view, wall),
     };
     this.#judged = { at: now, verdict, report };
     if (differ(report, before)) this.changes.notify();
@@ -221,15 +221,11 @@ export class StateMonitor implements AgentSigns {
   }
 
   /** Reads the time when the agent is first seen parked: on a later day, the same words would mean another time. */
-  #parkedUntil(state: AgentStateName, view: ScreenView, wall: number): Pick<StateReport, "parkedUntil"> {
-    if (state !== "parked") return {};
+  #parkedUntil(state: AgentStateName, view: ScreenView, wall: number): number | undefined {
+    if (state !== "parked") return undefined;
     const before = this.#judged.report;
-    if (before.state === "parked") {
-      const { parkedUntil } = before;
-      return parkedUntil === undefined ? {} : { parkedUntil };
-    }
-    const until = view.parkedRow === undefined ? undefined : resetTime(view.parkedRow, wall);
-    return until === undefined ? {} : { parkedUntil: until };
+    if (before.state === "parked") return before.parkedUntil;
+    return view.parkedRow === undefined ? undefined : resetTime(view.parkedRow, wall);
   }
 
   #isDraft(composer: ComposerView): boolean {

@@ -12,5 +12,5 @@ export const SLASH_COMMAND = /^[\s\p{C}]*\//u;
  */
 export function harmlessText(message: string, command?: RegExp): SafeText {
   const clean = normalise(message);
-  return clean.type === "unsafe" ? clean : defuseBy(command === undefined ? {} : { command }, message);
+  return clean.type === "unsafe" ? clean : defuseBy({ command }, message);
 }
