@@ -1,6 +1,6 @@
 {{/*
-A hook that deletes an object of this name: Helm deletes what has the hook's name, makes the hook, which does nothing, and deletes it
-again. (dict "on" EVENTS "apiVersion" … "kind" … "metadata" …, "image" … for a Job or Deployment)
+A hook that deletes the object with this name: Helm deletes that object, creates the hook's own, which does nothing, and deletes the
+hook's too. (dict "on" EVENTS "apiVersion" … "kind" … "metadata" …, "image" … for a Job or Deployment)
 */}}
 {{- define "gastown.deletion" }}
 ---
@@ -45,7 +45,7 @@ spec:
 {{- end }}
 {{- end }}
 
-{{/* What the chart makes of these values, as KIND/NAMESPACE/NAME of each object, by lines. */}}
+{{/* The objects that the chart renders from these values, as lines of KIND/NAMESPACE/NAME. */}}
 {{- define "gastown.made" -}}
 {{- range list "configmap" "deployment" "networkpolicies" "poddisruptionbudget" "rbac" "relay" "service" "serviceaccounts" "setup" "threads" }}
 {{- $text := include (printf "%s/%s.yaml" $.Template.BasePath .) $ }}
@@ -59,8 +59,8 @@ spec:
 {{- end }}
 
 {{/*
-The namespaces that may hold what no revision has any more, by lines: the release's own, and those of the agents and the CA that the
-values leave out, as far as the cluster knows of them.
+The namespaces that may hold objects of failed upgrades, as lines: the release's own, and those that the release has created and its
+values no longer name.
 */}}
 {{- define "gastown.places" -}}
 {{- $ns := .Release.Namespace }}
