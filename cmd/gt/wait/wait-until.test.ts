@@ -11,7 +11,7 @@ const status = (state: AgentStatus["state"]) =>
   ({ state, alive: state !== "dead", background: [] }) as unknown as AgentStatus;
 const gone = () => new DomainError("unavailable", "connection refused");
 
-/** A backend that gives these answers in turn, repeating the last. */
+/** A backend that gives these answers in order, and then repeats the last. */
 function backendOf(...answers: (AgentStatus | Error)[]): Pick<Backend, "status" | "watch"> {
   let at = 0;
   return {
@@ -27,7 +27,7 @@ function backendOf(...answers: (AgentStatus | Error)[]): Pick<Backend, "status" 
 }
 
 describe("waiting", () => {
-  it("continues while the sidecar is away for a moment", async () => {
+  it("continues while the sidecar is briefly unreachable", async () => {
     const backend = backendOf(status("busy"), gone(), gone(), status("idle"));
     expect(await waitUntil("idle", backend, options, signal)).toMatchObject({
       reached: true,
@@ -35,7 +35,7 @@ describe("waiting", () => {
     });
   });
 
-  it("counts the end of the stream as the agent's end if its sidecar goes with it", async () => {
+  it("treats the end of the stream as the agent's end if its sidecar is gone too", async () => {
     expect(await waitUntil("dead", backendOf(status("idle"), gone()), options, signal)).toEqual({ reached: true });
   });
 
@@ -52,7 +52,7 @@ describe("waiting", () => {
     });
   });
 
-  it("waits 10 s for an agent that does not answer at first or that its control plane does not reach", async () => {
+  it("waits 10 s for an agent that does not answer at first or that its control plane cannot reach", async () => {
     let now = 0;
     const later = async (ms: number) => {
       now += ms;
@@ -69,7 +69,7 @@ describe("waiting", () => {
     }
   });
 
-  it("counts only sessions that the control plane reports as ended as dead", async () => {
+  it("treats a session as dead only if the control plane reports that it has ended", async () => {
     const ended = new DomainError("precondition", 'session "a" has ended', { fields: { session: "ended" } });
     expect(await waitUntil("dead", backendOf(ended), options, signal)).toEqual({ reached: true });
     expect(await waitUntil("dead", backendOf(status("busy"), ended), options, signal)).toEqual({ reached: true });

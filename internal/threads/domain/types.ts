@@ -22,7 +22,7 @@ export interface Principal {
 export interface GuardState {
   /** Agent messages since the last progress. */
   readonly turns: number;
-  /** Findings with a new fingerprint that counted as progress. */
+  /** The number of findings that counted as progress because their fingerprint was new. */
   readonly freshFindings: number;
   readonly findings: Readonly<
     Record<string, { readonly cycles: number; readonly by: string; readonly answered: boolean }>
@@ -67,7 +67,7 @@ export interface Participant {
   readonly offeredSeq: number;
   readonly readSeq: number;
   readonly ackedSeq: number;
-  /** During a reminder: messages after this seq wait for a wake again, although the agent has been given them. */
+  /** During a reminder: messages after this seq count as not given, so the agent is woken for them again. */
   readonly againSeq?: number | undefined;
   /** The last seq that the agent had been given when it last posted. */
   readonly answeredSeq: number;
@@ -116,7 +116,7 @@ export type WakeState =
 /** The states of a wake that has not ended. */
 export const OPEN_STATES: readonly WakeState[] = ["PENDING", "CLAIMED", "QUEUED", "DEFERRED"];
 
-/** Reports whether a wake in this state has not ended. */
+/** Reports whether the state is one of `OPEN_STATES`. */
 export function isOpenWake(state: string): boolean {
   return OPEN_STATES.some((one) => one === state);
 }
@@ -130,7 +130,7 @@ export interface Wake {
   readonly state: WakeState;
   readonly reason: string;
   readonly urgency: Urgency;
-  /** Forced by an operator, and not tried since. */
+  /** An operator forced the wake, and no attempt has been made since. */
   readonly force: boolean;
   readonly dueAt: number;
   readonly attempts: number;
@@ -145,7 +145,7 @@ export interface Wake {
   readonly createdAt: number;
 }
 
-/** A participant with messages that are addressed to it and not acknowledged. */
+/** A participant of a thread with messages that are addressed to it and that it has not acknowledged. */
 export interface Waiting {
   readonly threadId: string;
   readonly agentId: string;
@@ -153,6 +153,7 @@ export interface Waiting {
   readonly count: number;
   /** The sender of the newest of them. */
   readonly from: string;
+  /** The seq of the newest. */
   readonly seq: number;
   /** When the newest was stored, wall clock, ms. */
   readonly since: number;

@@ -5,11 +5,11 @@ import { DomainError } from "../../base/errors.ts";
 import { locateProgram } from "../../process/locate-program.ts";
 import { runCommand } from "../../process/run-command.ts";
 
-/** The programs of one PostgreSQL. */
+/** The programs of one PostgreSQL installation. */
 export interface PostgresPrograms {
   /** Folder with `initdb` and `postgres`. */
   readonly bin: string;
-  /** The folder with the whole installation, if that can be copied. */
+  /** The folder with the whole installation; absent if that cannot be copied. */
   readonly home?: string;
   readonly major: number;
   /** E.g. `18.4`. */
@@ -24,14 +24,14 @@ export interface FindOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The major version that the data folder needs; undefined: any. */
   readonly major?: number | undefined;
-  /** `npm`, `system` or a folder with the programs; default: the first there is. */
+  /** `npm`, `system` or a folder with the programs; default: the first that is found. */
   readonly from?: string | undefined;
 }
 
 /**
- * Finds a PostgreSQL of this machine: npm's package, Debian's newest, or the one on PATH.
- * @throws DomainError `unavailable` (`problem`: `no-postgres`, or `folder` with `major`) if there is none of that
- * version
+ * Finds a PostgreSQL on this machine: npm's package, else Debian's newest, else the one on PATH.
+ * @throws DomainError `unavailable` if there is none of the version (`problem`: `folder` if `major` is given, else
+ *   `no-postgres`)
  */
 export async function findPostgres(options: FindOptions, signal: AbortSignal): Promise<PostgresPrograms> {
   const found: PostgresPrograms[] = [];
@@ -99,8 +99,8 @@ async function programsAt(
 }
 
 /**
- * Creates the links between the package's libraries, which npm does not pack. Skips those that cannot be created: a
- * copy of the programs gets its own.
+ * Creates the symbolic links between the package's libraries, which npm does not pack. Skips links that it cannot
+ * create: a copy of the programs gets its own.
  */
 export function linkLibraries(home: string): void {
   const list = join(home, "pg-symlinks.json");
@@ -115,7 +115,7 @@ export function linkLibraries(home: string): void {
     try {
       symlinkSync(relative(dirname(to), from), to);
     } catch {
-      // another process made it, or the folder cannot be written to
+      // another process has created it, or the folder is read-only
     }
   }
 }

@@ -3,7 +3,7 @@ import type { Principal } from "../domain/types.ts";
 import type { ServiceDeps } from "./access.ts";
 import type { HeartbeatInput } from "./wire.ts";
 
-/** The identity that the caller's token proves, and the limits of the server. */
+/** The identity that the caller's token proves, and the limits that apply to it. */
 export async function whoami(deps: ServiceDeps, caller: Principal) {
   const reads = deps.store.reads(caller.workspace);
   const session = await reads.session(caller.session);
@@ -25,8 +25,8 @@ export async function whoami(deps: ServiceDeps, caller: Principal) {
 }
 
 /**
- * Records that the caller's session is alive, and which conversation it has. `managed`: a runtime has confirmed the
- * session.
+ * Records that the caller's session is alive, and the id of its conversation. In the answer, `managed` means that a
+ * runtime has confirmed the session.
  */
 export async function heartbeatSession(deps: ServiceDeps, caller: Principal, input: HeartbeatInput) {
   await deps.store.seen(caller);

@@ -13,9 +13,9 @@ const bool = (row: Row, name: string) => row[name] === true;
 const time = (row: Row, name: string) => (row[name] as Date).getTime();
 const timeOr = (row: Row, name: string) => (row[name] == null ? undefined : time(row, name));
 
-/** A required time of a row, wall clock, ms. @throws Error without a row */
+/** A time in a row, wall clock, ms. @throws Error if there is no row */
 export function timeOf(row: Row | undefined, name: string): number {
-  if (row === undefined) throw new Error("the database gave no row");
+  if (row === undefined) throw new Error("the database returned no row");
   return time(row, name);
 }
 

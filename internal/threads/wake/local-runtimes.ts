@@ -21,7 +21,7 @@ export class LocalRuntimes implements Runtimes {
   readonly #folder: string;
   readonly runner?: TurnRunner;
 
-  /** `folder` is where sidecars announce themselves. */
+  /** @param folder where sidecars announce themselves */
   constructor(clock: Clock, folder: string, runner?: TurnRunner) {
     this.#clock = clock;
     this.#folder = folder;

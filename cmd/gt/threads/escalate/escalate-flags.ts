@@ -6,8 +6,12 @@ export const ESCALATE_FLAGS = {
   severity: {
     type: "string",
     value: "WORD",
-    help: "low, medium or high (medium)",
+    help: "low, medium or high; default: medium",
     complete: ["low", "medium", "high"],
   },
-  owner: { type: "string", value: "AGENT", help: "who is to decide" },
+  owner: {
+    type: "string",
+    value: "AGENT",
+    help: "the agent or person who decides; default: the thread's owner, else the orchestrator, else operators",
+  },
 } as const satisfies CommandFlags;

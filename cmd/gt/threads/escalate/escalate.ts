@@ -9,7 +9,7 @@ export const escalate: Command<typeof ESCALATE_FLAGS> = {
   help: {
     usage: "<thread> <reason>",
     summary: "ask the owner, the orchestrator or people for a decision",
-    text: `The thread's digest goes along. One that is not acknowledged in time goes to the operators.`,
+    text: `The escalation includes a digest of the thread. If it is not acknowledged in time, it goes to the operators.`,
     notes: THREADS_CODES,
     examples: ['gt threads escalate t-abc "we disagree on the API" --severity high'],
   },

@@ -9,8 +9,8 @@ export const revoke: Command<typeof REVOKE_FLAGS> = {
   help: {
     usage: "[jti]",
     summary: "revoke a token, or the tokens of a session",
-    text: `From now on, refuses the token with this jti, or all tokens of a session. Calls and streams that they admitted end
-within 5 seconds. For operators.`,
+    text: `The server refuses the token with this jti, or all tokens of a session, from now on. Calls and streams that they
+admitted end within 5 seconds. For operators.`,
     notes: THREADS_CODES,
     examples: ["gt threads revoke 0b5c9b0e-5b52-4d0e-a5ad-6fd2a8f1f0a7", "gt threads revoke --session s-nux"],
   },

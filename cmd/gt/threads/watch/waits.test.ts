@@ -24,10 +24,10 @@ const wake = (state: string, blockedBy = "", more: object = {}) => ({
 describe("the reason why a thread waits for an agent", () => {
   it.each([
     ["is about to be woken", "waits", active, waiter, wake("PENDING")],
-    ["no server wakes it", "wrong", active, waiter, wake("PENDING", "", { dueAt: NOW - 11_000 })],
+    ["no server has claimed its wake", "wrong", active, waiter, wake("PENDING", "", { dueAt: NOW - 11_000 })],
     ["is being woken", "waits", active, waiter, wake("CLAIMED")],
     ["wake queued, the agent is busy", "waits", active, waiter, wake("QUEUED", "busy")],
-    ["wake queued, its turn comes", "waits", active, waiter, wake("QUEUED")],
+    ["wake queued, nothing blocks it", "waits", active, waiter, wake("QUEUED")],
     [
       "wake queued, a dialog is open: Trust it?",
       "person",
@@ -41,7 +41,7 @@ describe("the reason why a thread waits for an agent", () => {
     ["wake put off, wakes are paused", "waits", active, waiter, wake("DEFERRED", "paused")],
     ["wake put off, something new", "waits", active, waiter, wake("DEFERRED", "something new")],
     ["was woken, has not read it yet", "waits", active, waiter, wake("SUBMITTED")],
-    ["was typed without proof: look at its terminal", "wrong", active, waiter, wake("UNKNOWN")],
+    ["its wake was typed without proof: look at its terminal", "wrong", active, waiter, wake("UNKNOWN")],
     ["could not be woken: unsafe", "wrong", active, waiter, wake("FAILED", "", { outcome: "unsafe" })],
     ["has not read it", "waits", active, waiter, undefined],
     ["has not read it", "waits", active, waiter, wake("ACKED", "", { createdAt: NOW - 61_000 })],
@@ -54,7 +54,7 @@ describe("the reason why a thread waits for an agent", () => {
   });
 });
 
-describe("the list of who waits for whom", () => {
+describe("the list of waits", () => {
   const waiting = (agent_id: string, from: string, since: string, given = false) => ({
     ...{ agent_id, from, since, given, count: 1, seq: 1 },
   });

@@ -41,11 +41,11 @@ export function whyWaits(
 
 function ofOpen({ state, blockedBy, blockedTitle, dueAt }: WakeRow, now: number): ReturnType<typeof whyWaits> {
   if (state === "PENDING" && blockedBy === "") {
-    if (now - dueAt > CLAIMED_MS) return { why: "no server wakes it", concern: "wrong" };
+    if (now - dueAt > CLAIMED_MS) return { why: "no server has claimed its wake", concern: "wrong" };
     return { why: "is about to be woken", concern: "waits" };
   }
   if (state === "CLAIMED" && blockedBy === "") return { why: "is being woken", concern: "waits" };
-  const by = BLOCKED[blockedBy] ?? (blockedBy === "" ? "its turn comes" : blockedBy);
+  const by = BLOCKED[blockedBy] ?? (blockedBy === "" ? "nothing blocks it" : blockedBy);
   const title = blockedBy === "dialog" && blockedTitle !== "" ? `: ${blockedTitle}` : "";
   const concern = blockedBy === "dialog" ? "person" : blockedBy === "unreachable" ? "wrong" : "waits";
   return { why: `wake ${state === "DEFERRED" ? "put off" : "queued"}, ${by}${title}`, concern };
@@ -53,7 +53,7 @@ function ofOpen({ state, blockedBy, blockedTitle, dueAt }: WakeRow, now: number)
 
 function ofEnded({ state, outcome }: WakeRow): { readonly why: string; readonly concern: Concern } {
   if (state === "SUBMITTED") return { why: "was woken, has not read it yet", concern: "waits" };
-  if (state === "UNKNOWN") return { why: "was typed without proof: look at its terminal", concern: "wrong" };
+  if (state === "UNKNOWN") return { why: "its wake was typed without proof: look at its terminal", concern: "wrong" };
   if (state === "FAILED") return { why: `could not be woken: ${outcome}`, concern: "wrong" };
   return { why: "has not read it", concern: "waits" };
 }
