@@ -15,7 +15,7 @@ export function readCrlPolicyFlag(value: string | undefined, { tlsDir, half }: T
   if (value === undefined) return "if-present";
   const policy = knownWord("--crl-policy", value, ["require", "if-present"]);
   if (half === "supervise" || tlsDir !== undefined) return policy;
-  throw new DomainError("invalid", "--crl-policy needs --tls-dir: without certificates nothing can be revoked");
+  throw new DomainError("invalid", "--crl-policy needs --tls-dir: without certificates, there is nothing to revoke");
 }
 
 /**

@@ -16,20 +16,23 @@ export interface TrustSettings {
   readonly tls: { readonly dir: string; readonly trust: TrustOptions } | undefined;
   /** Undefined: no token is required. */
   readonly auth: AuthConfig | undefined;
-  /** The destination of the audit log: a file, `stderr`, or `none` if everyone is admitted. */
+  /** The destination of the audit log: a file, or `stderr`. `none`: plaintext without `audit.path`. */
   readonly audit: { readonly path: string } | "stderr" | "none";
 }
 
-/** Reads the trust settings. Settings that contradict each other are faults of the file. */
+/** Reads the trust settings. Reports settings that contradict each other as faults of the file. */
 export function trustOf({ tlsDir }: ServeCommand, { value, findings, has }: ConfigFile<RelayValues>): TrustSettings {
   const { tls, auth, audit } = value;
   if (tlsDir === "") throw new DomainError("invalid", "--tls-dir takes the path of a folder");
   const dir = tlsDir === undefined ? tls.dir : resolve(tlsDir);
   if (dir === undefined && has(["tls", "crl_policy"])) {
-    findings.fault(["tls", "crl_policy"], "needs tls.dir or --tls-dir: without certificates nothing can be revoked");
+    findings.fault(
+      ["tls", "crl_policy"],
+      "needs tls.dir or --tls-dir: without certificates, there is nothing to revoke",
+    );
   }
   if (dir === undefined && auth !== undefined) {
-    findings.fault(["auth"], "needs tls.dir or --tls-dir: a token counts only with a certificate of its issuer");
+    findings.fault(["auth"], "needs tls.dir or --tls-dir: a token is valid only with a certificate of its issuer");
   }
   return {
     tls: dir === undefined ? undefined : { dir, trust: { crlPolicyOf: tls.crl_policy } },
@@ -48,13 +51,14 @@ function authOf(auth: NonNullable<RelayValues["auth"]>, findings: ConfigFile<Rel
   return { ...config, keyFiles };
 }
 
-/** The signer of published messages, and the signers whose signatures are required; undefined: none. */
 export interface SigningSettings {
+  /** Signs published messages; undefined: they are not signed. */
   readonly signer: MessageSigner | undefined;
+  /** Messages need a signature of one of these; undefined: they need none. */
   readonly signers: Signers | undefined;
 }
 
-/** Reads the signing settings. Keys that cannot be used are faults of the file. */
+/** Reads the signing settings. Reports keys that cannot be used as faults of the file. */
 export function signingOf(relayId: string, { value, findings }: ConfigFile<RelayValues>): SigningSettings {
   const { seed_file: seedFile, signers } = value.signing;
   if (seedFile !== undefined && existsSync(seedFile)) findings.checkPrivate(["signing", "seed_file"], seedFile);
@@ -64,7 +68,7 @@ export function signingOf(relayId: string, { value, findings }: ConfigFile<Relay
   };
 }
 
-/** The signer of the configuration. Undefined: nothing is signed. @throws DomainError `invalid`, naming the file */
+/** The configured signer; undefined: messages are not signed. @throws DomainError `invalid`, naming the file */
 export function signerOf(relayId: string, { signing }: RelayValues): MessageSigner | undefined {
   const { name = relayId, seed_file: path } = signing;
   if (path === undefined) return undefined;

@@ -77,7 +77,7 @@ it(
       [renew("left", id), 404, "no such connection of this agent is open here"],
       [renew("renewed", id, { agent_id: "other" }), 404, "no such connection of this agent is open here"],
       [renew("renewed", id, { session_id: "left" }), 403, "the token is for another session or role"],
-      [renew("renewed", id, { sub: "other" }), 403, "the token is not of the issuer, subject and project"],
+      [renew("renewed", id, { sub: "other" }), 403, "the token has another issuer, subject or project"],
       [renew("renewed", id, { aud: "bridge" }), 401, "the token is for another audience"],
     ] as const;
     for (const [asked, status, reason] of refusals) {

@@ -8,14 +8,14 @@ import { DomainError } from "../../base/errors.ts";
 import { isName, type LaneName } from "../nats/subjects.ts";
 import type { LaneAgent } from "./upgrade-place.ts";
 
-/** The claims of a token with which an agent dials in. */
+/** The claims of an agent's token. */
 export interface AgentClaims extends TokenClaims {
   readonly place: LaneAgent;
 }
 
-/** An issuer of agents' tokens, and the sessions that it may sign for. */
+/** The rule for an issuer of agents' tokens. */
 export interface AgentIssuer extends IssuerRule {
-  /** Session names; a name that ends with `*` is a prefix. Default: any session. */
+  /** The sessions that the issuer may sign for; a name that ends with `*` is a prefix. Default: any session. */
   readonly sessions?: readonly string[] | undefined;
 }
 
@@ -33,7 +33,7 @@ export function readAgentClaims(claims: Readonly<Record<string, unknown>>): Agen
   return { ...readClaims(claims), place: { lane, agentId: named("agent_id") } };
 }
 
-/** The reason why a token does not admit its bearer as the agent of `place`; undefined: the token admits it. */
+/** The error if a token does not admit its bearer as this agent; undefined if it does. */
 export function claimsRefusal(token: VerifiedToken, { lane, agentId }: LaneAgent): DomainError | undefined {
   const refusal = laneRefusal(token, lane);
   if (refusal !== undefined) return refusal;
@@ -42,24 +42,24 @@ export function claimsRefusal(token: VerifiedToken, { lane, agentId }: LaneAgent
   return includes(claims.role, "operate") ? undefined : denied("an agent needs the scope operate");
 }
 
-/** The reason why a token is not valid for a lane; undefined: it is valid. */
+/** The error if a token is not valid for a lane; undefined if it is. */
 export function laneRefusal({ claims, key }: VerifiedToken, lane: LaneName): DomainError | undefined {
   const said = (claims as AgentClaims).place;
   if (said.lane.sessionId !== lane.sessionId) return denied("the token is for another session");
   if (said.lane.role !== lane.role) return denied("the token is for another role");
   const { sessions = ["*"] } = key.rule as AgentIssuer;
-  const isSigned = sessions.some((pattern) => isOf(pattern, lane.sessionId));
+  const isSigned = sessions.some((pattern) => matches(pattern, lane.sessionId));
   return isSigned ? undefined : denied("the token's issuer may not sign for this session");
 }
 
-/** The reason why `next` may not extend a connection that `first` opened; undefined: it may. */
+/** The error if `next` may not extend a connection that `first` opened; undefined if it may. */
 export function renewalRefusal(first: VerifiedToken, next: VerifiedToken): DomainError | undefined {
   return leaseName(first) === leaseName(next)
     ? undefined
-    : denied("the token is not of the issuer, subject and project of the one before");
+    : denied("the token has another issuer, subject or project than the one before");
 }
 
-function isOf(pattern: string, name: string): boolean {
+function matches(pattern: string, name: string): boolean {
   return pattern.endsWith("*") ? name.startsWith(pattern.slice(0, -1)) : name === pattern;
 }
 

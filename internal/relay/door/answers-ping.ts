@@ -2,7 +2,7 @@ import type { WebSocket } from "ws";
 import { firstOf } from "../../base/abort.ts";
 import { type Clock, readingClock } from "../../base/clock.ts";
 
-/** Sends a ping; false if no pong comes within `withinMs`. @throws the signal's reason */
+/** Sends a ping, and reports whether a pong arrives within `withinMs`. @throws the signal's reason */
 export async function answersPing(
   socket: WebSocket,
   withinMs: number,

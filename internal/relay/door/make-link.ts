@@ -33,7 +33,7 @@ export interface LinkOptions {
   readonly maxMessageBytes: number;
 }
 
-/** The link to an agent that dialled in, by its dialect. */
+/** Makes the link for an agent's connection, in the agent's dialect. */
 export function makeLink(
   deps: LinkDeps,
   { relayId, settingsOf, cwdOf, createTimeoutMs, maxMessageBytes }: LinkOptions,

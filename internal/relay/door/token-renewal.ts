@@ -14,7 +14,7 @@ export interface OpenCall {
 
 /**
  * Checks that a token may extend an open connection: it admits the same agent, and has the same issuer, subject and
- * project as the first token. The error for another agent's connection is the same as for one that does not exist.
+ * project as the first token. Another agent's connection and one that does not exist have the same error.
  * @param url of `POST /acp/{session_id}/{role}/token`
  * @throws DomainError `invalid` if the relay requires no tokens; `denied` if the token is for another session or role,
  *   or has another issuer, subject or project; `not-found` if this agent has no such connection
@@ -24,7 +24,7 @@ export function renewalOf(
   token: VerifiedToken | undefined,
   open: OpenCall | undefined,
 ): { readonly connection: Peer; readonly token: VerifiedToken } {
-  if (token === undefined) throw new DomainError("invalid", "no token is needed here");
+  if (token === undefined) throw new DomainError("invalid", "the relay requires no tokens");
   const { place } = token.claims as AgentClaims;
   const [, , sessionId, role] = new URL(url).pathname.split("/");
   if (sessionId !== place.lane.sessionId || role !== place.lane.role) {

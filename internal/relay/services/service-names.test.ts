@@ -14,7 +14,7 @@ describe("an agent's subjects", () => {
     for (const token of tokens) expect(token).toMatch(/^agents\.prompt\.[a-z0-9-]+\.s\.a$/);
   });
 
-  it("for answers cannot be guessed", () => {
+  it("for answers are unpredictable", () => {
     const lane = { role: "coding", sessionId: "S" };
     expect(answerSubject(lane)).toMatch(/^agents\.query\.coding\.x--53\.[0-9a-f]{32}$/);
     expect(answerSubject(lane)).not.toBe(answerSubject(lane));
