@@ -11,7 +11,7 @@ const role = () =>
   text().refine((name) => name !== "operator", { error: "must not be operator: that role is for people" });
 
 /**
- * The schema of the block `session_tokens`: how to sign the tokens of agents. For `openAgentTokens`.
+ * The schema of the block `session_tokens`, which says how to sign agents' tokens. Pass its value to `agentTokenRules`.
  * @param issuer the default issuer
  * @param more further keys
  */

@@ -3,7 +3,7 @@ import { DomainError } from "../base/errors.ts";
 import type { Trust } from "../pki/trust.ts";
 import { boundedName, identitiesOf } from "./tls/identities.ts";
 
-/** With which certificates the tokens of an issuer are valid. */
+/** The rule that decides whether an issuer's tokens are valid with a certificate. */
 export interface IssuerRule {
   readonly issuer: string;
   /**
@@ -15,7 +15,7 @@ export interface IssuerRule {
   readonly projects?: readonly string[] | undefined;
 }
 
-/** The certificate of a caller, and the CAs that it is judged by. */
+/** A caller's certificate, and the CAs to judge it by. */
 export interface CallerChain {
   readonly certificate: X509Certificate;
   /** The CA that signed `certificate`. */
@@ -27,8 +27,8 @@ export interface CallerChain {
 }
 
 /**
- * True if tokens of an issuer are valid with a certificate: one of the issuer's CA, or one that our own CA issued to a
- * client of the issuer's name. A token stolen from one project is thus useless to another.
+ * True if the issuer's tokens are valid with the certificate: if the issuer's CA has signed it, or our own CA has
+ * signed it for a client with the issuer's name. A token stolen from one project is thus useless to another.
  */
 export function acceptsCertificate(rule: IssuerRule, facts: CallerChain): boolean {
   const { certificate, issuer, cas, isOwn } = facts;
@@ -68,7 +68,8 @@ export function hasTrustedCa({ issuer, cas: named }: IssuerRule, cas: readonly X
 /**
  * Identities of a certificate without URI names: `<SHA-256 of its CA>/<CN>`, with the CN percent-encoded except for
  * letters, digits and `-_.!~*'()`. If several trusted certificates belong to the CA, there is an identity for each; the
- * first is for the certificate in the chain. Empty without a good chain, and unless there is exactly one CN.
+ * first is for the certificate in the chain. Empty if no trusted CA has issued the certificate, or it does not have
+ * exactly one CN.
  *
  * @param now wall clock, ms
  */
@@ -110,7 +111,7 @@ function clientNamesOf(certificate: X509Certificate): readonly string[] {
   return [commonNameOf(certificate) ?? []].flat();
 }
 
-/** Undefined unless there is exactly one. */
+/** The certificate's only CN; undefined if it has none or several. */
 function commonNameOf(certificate: X509Certificate): string | undefined {
   if (!COMMON_NAMES.has(certificate)) {
     const name: unknown = certificate.toLegacyObject().subject?.CN;
@@ -119,5 +120,5 @@ function commonNameOf(certificate: X509Certificate): string | undefined {
   return COMMON_NAMES.get(certificate);
 }
 
-/** Cached, because reading one takes as long as the rest of a call's check. */
+/** A cache: reading a name takes as long as the rest of a call's check. */
 const COMMON_NAMES = new WeakMap<X509Certificate, string | undefined>();

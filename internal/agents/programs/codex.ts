@@ -7,15 +7,15 @@ import { codexServer } from "../thread-tools.ts";
 import { codexView } from "./codex-screen.ts";
 import { codexShownAnswer } from "./shown-answers.ts";
 
-/** Codex keeps the file of its conversation open. */
+/** The name of the conversation's file, with the conversation's id. Codex keeps the file open. */
 const ROLLOUT = /^rollout-[\dT-]{19}-([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})\.jsonl$/;
 
 const PROGRAM = /^codex(?:\.exe)?$/;
 
 /**
- * Settings for this launch only. The inline screen keeps the transcript in the terminal's history; without the daemon
- * the work happens in the pane's own process, whose end is the agent's end, and nothing is left behind; the title shows
- * whether Codex is working. Codex ignores features and keys that it does not know.
+ * Settings for this launch only. The inline screen keeps the transcript in the terminal's history. Without the daemon,
+ * Codex works in the pane's own process, so nothing keeps running after that ends. The title shows whether Codex is
+ * working. Codex ignores features and keys that it does not know.
  */
 const FLAGS = [
   "-c",
@@ -26,17 +26,17 @@ const FLAGS = [
   'tui.terminal_title=["activity","project-name"]',
 ];
 
-/** `!` runs a shell command, `/` a command of its own, `$` a skill, `@` and `#` open helpers. */
+/** `!` runs a shell command, `/` one of Codex's commands, `$` a skill; `@` and `#` open menus. */
 const RULES = { command: /^\s*[!/#@&$]/, openEnd: /(?:\\|(?:^|\s)[@$]\S*)$/, cutsStart: true };
 
 /**
  * Codex. Its composer (0.169.0) shows a bracketed paste of up to 1,000 characters verbatim, wrapped, and grows with it;
- * a draft taller than the screen is scrolled to its end and pushes the status rows out. A longer paste is folded to
- * `[Pasted Content 1024 chars]`, 64 KiB too. White space at the start of a message is dropped. After Enter the composer
- * is empty at once, and the transcript echoes the whole text after a dim `›`. While an answer streams, only the title's
- * spinner shows that Codex is working, and Enter steers: the running answer is cut off and the message goes to the
- * model at once. While a tool runs, Enter holds the message back (`Messages to be submitted after next tool call`, `↳`
- * rows above the composer); Tab would queue it for after the turn.
+ * a draft taller than the screen is scrolled to its end and pushes the status rows out. Codex folds a longer paste,
+ * even one of 64 KiB, to `[Pasted Content 1024 chars]`. White space at the start of a message is dropped. After Enter
+ * the composer is empty at once, and the transcript echoes the whole text after a dim `›`. While an answer streams,
+ * only the title's spinner shows that Codex is working, and Enter steers: the running answer is cut off and the message
+ * goes to the model at once. While a tool runs, Enter holds the message back (`Messages to be submitted after next tool
+ * call`, `↳` rows above the composer); Tab would queue it until the turn ends.
  */
 export const codex: AgentProfile = {
   name: "codex",
@@ -48,7 +48,8 @@ export const codex: AgentProfile = {
   defuse: (message) => defuseBy(RULES, message),
   answer: (...asked) => answerByArrows(VERTICAL, ...asked),
   shownAnswer: codexShownAnswer,
-  // Codex runs hooks only after a person has reviewed them, and `notify` would replace the person's own: none is set.
+  // The launch sets no hooks: Codex runs them only after a person has reviewed them, and `notify` would replace that
+  // person's own.
   sessionOfFile: (name) => ROLLOUT.exec(name)?.[1],
   readHook: (line, payload) => readHookLine(line, payload),
   stateFile: () => undefined,

@@ -12,7 +12,7 @@ const ca = new TestCa("town");
 const first = ca.issue({ ips: ["127.0.0.1"] });
 const second = ca.issue({ ips: ["127.0.0.1"] });
 
-/** A folder in memory, and everything that its reader reports. */
+/** A `TlsFolder` over files in memory, and everything that it reports. */
 function folder(options: Partial<TlsFolderOptions> = {}, before: TlsFiles | undefined = first) {
   const clock = new FakeClock(Date.now());
   const told = {
@@ -54,7 +54,7 @@ function folder(options: Partial<TlsFolderOptions> = {}, before: TlsFiles | unde
       files = next;
       wake();
     },
-    /** Replaces the files and waits until they are read; `tell` false: a volume without notifications. */
+    /** Replaces the files and waits until they are read. `tell` false: as a volume without notifications. */
     async put(next: TlsFiles | undefined, tell = true) {
       files = next;
       if (tell) wake();
@@ -85,7 +85,7 @@ describe("a folder with TLS files", () => {
     await end();
   });
 
-  it("is in use as soon as it has a usable set", async () => {
+  it("uses the first usable set at once", async () => {
     const { subject, told, end } = folder();
     const tls = await subject.first(new AbortController().signal);
     expect(tls.files).toEqual(first);
@@ -93,7 +93,7 @@ describe("a folder with TLS files", () => {
     await end();
   });
 
-  it("is waited for while it has no usable set", async () => {
+  it("makes callers of `first` wait until it has a usable set", async () => {
     const { subject, told, put, end } = folder({}, { ...first, key: "" });
     const waiting = subject.first(new AbortController().signal);
     await put({ ...first, cert: "" });
@@ -125,7 +125,7 @@ describe("a folder with TLS files", () => {
   it.each<[string, TlsFiles | undefined, TlsFault]>([
     ["is missing a file", undefined, "unreadable"],
     ["was emptied", { cert: "", key: "", ca: "" }, "unreadable"],
-    ["is torn", { ...second, cert: second.cert.slice(0, 99) }, "unreadable"],
+    ["has a truncated certificate", { ...second, cert: second.cert.slice(0, 99) }, "unreadable"],
     ["has a certificate and a key that do not match", { ...second, key: first.key }, "mismatch"],
     ["has expired", ca.issue({ ips: ["127.0.0.1"], days: -0.5 }), "expired"],
     ["is issued by another CA", { ...new TestCa("other").issue({ ips: ["127.0.0.1"] }), ca: ca.pem }, "untrusted"],
@@ -144,7 +144,7 @@ describe("a folder with TLS files", () => {
     await end();
   });
 
-  it("loads a set that is not valid yet once it is", async () => {
+  it("loads a set that is not valid yet when it becomes valid", async () => {
     const early = ca.issue({ ips: ["127.0.0.1"], startDays: 0.001 });
     const { subject, told, clock, put, end } = folder();
     await put(early);
@@ -157,7 +157,7 @@ describe("a folder with TLS files", () => {
   it("keeps the previous set if the program refuses the new one", async () => {
     let refuse = false;
     const check = () => {
-      if (refuse) throw tlsFault("identity", "tls.crt is of another session");
+      if (refuse) throw tlsFault("identity", "tls.crt belongs to another session");
     };
     const { subject, told, put, end } = folder({ check });
     await put(first);
@@ -167,7 +167,7 @@ describe("a folder with TLS files", () => {
     await end();
   });
 
-  it("returns to the set in use without loading it again", async () => {
+  it("does not load the set in use again when its files return", async () => {
     const { told, put, end } = folder();
     await put({ ...first, key: "" });
     await put(first);
@@ -187,7 +187,7 @@ describe("a folder with TLS files", () => {
     await end();
   });
 
-  it("reports once, at the time, that the set in use has expired, and once that it was replaced", async () => {
+  it("reports once when the set in use expires, and once when it is replaced", async () => {
     const short = ca.issue({ ips: ["127.0.0.1"], days: 100 / 86_400 });
     const { told, clock, put, end } = folder({}, short);
     await clock.advance(98_000);

@@ -1,12 +1,12 @@
 import { act, type Habitual, type Inside, type InsideBuffer, insideOf, inWholeScreen } from "./tmux-inside.ts";
 
-/** Called with a function that moves rows; it must call the function. */
+/** A callback that gets a function that moves rows, and must call it. */
 export type Moved = (move: () => void) => void;
 
 /**
  * Makes the emulator move rows into the history as tmux does: the main screen when all of it is erased, and the first
- * row of any region that scrolls. Also, rows that come by wrapping have no colour, and none continues from an erased
- * one.
+ * row of any region that scrolls. Also, a row that wrapping adds gets no background colour, and no row continues an
+ * erased one.
  */
 export function learnTmuxErasing(terminal: Habitual, moved: Moved): void {
   const { parser } = terminal;
@@ -23,7 +23,7 @@ export function learnTmuxErasing(terminal: Habitual, moved: Moved): void {
     const { x, y } = inside.buffer;
     const isAll = what === 2 || (what === 0 && x === 0 && y === 0);
     if (isAll && hasHistory()) moved(() => moveUp(inside));
-    if (what !== 1 || x < inside.cols - 1) return false; // what is left is erased
+    if (what !== 1 || x < inside.cols - 1) return false; // the emulator erases the rest
     eraseToRowEnd(inside);
     return true;
   });
@@ -31,7 +31,7 @@ export function learnTmuxErasing(terminal: Habitual, moved: Moved): void {
     const { x, y, ybase, lines } = inside.buffer;
     const isAll = what === 2 || (what === 0 && x === 0) || (what === 1 && x >= inside.cols - 1);
     const below = lines.get(ybase + y + 1);
-    if (isAll && below !== undefined) below.isWrapped = false; // nothing is left that it could continue from
+    if (isAll && below !== undefined) below.isWrapped = false; // an erased row has no continuation
     return false;
   });
   parser.registerEscHandler({ final: "c" }, () => {
@@ -55,7 +55,7 @@ function keepFirstRow(buffer: InsideBuffer): void {
   buffer.ydisp++;
 }
 
-/** Rows up to the last that holds anything. */
+/** Moves the screen's rows, up to the last that is not empty, into the history. */
 function moveUp(inside: Inside): void {
   const { buffer, rows, _inputHandler: handler, _bufferService: screen } = inside;
   let used = rows;
@@ -66,8 +66,8 @@ function moveUp(inside: Inside): void {
 }
 
 /**
- * All up to the last cell of the cursor's row. The emulator then takes a wrong row for the one below, and throws where
- * that is not there: it is kept from seeing that the row is erased whole.
+ * Erases the screen up to the end of the cursor's row. For a whole row, the emulator would change a wrong row instead
+ * of the one below, or throw if that does not exist, so the row's last cell is erased separately.
  */
 function eraseToRowEnd(inside: Inside): void {
   const { buffer, cols } = inside;
@@ -81,7 +81,7 @@ function eraseToRowEnd(inside: Inside): void {
   if (below !== undefined) below.isWrapped = false;
 }
 
-/** As at the start, but for the screen's kind, its title and its history. */
+/** Resets the terminal, except which screen it shows, its title and its history. */
 function reset({ buffer, rows, coreService, coreMouseService, _charsetService }: Inside): void {
   [buffer.x, buffer.y] = [0, 0];
   [buffer.scrollTop, buffer.scrollBottom] = [0, rows - 1];

@@ -1,6 +1,6 @@
 import type { Environment } from "../../base/environment.ts";
 
-/** The environment without the variables that tie a process to a tmux (`TMUX`, `TMUX_PANE`, `TMUX_TMPDIR`, …). */
+/** The environment without tmux's variables (`TMUX`, `TMUX_PANE`, `TMUX_TMPDIR`, …), which name a server. */
 export function withoutTmux(env: Environment): Record<string, string> {
   const kept: Record<string, string> = {};
   for (const [name, value] of Object.entries(env)) {

@@ -11,11 +11,11 @@ export interface ForkedCommandsOptions {
   readonly tmuxProgram: string;
   readonly socketPath: string;
   readonly env: Environment;
-  /** How long the server may take to answer before it is given up. Default 2000. */
+  /** The longest run of one tmux program, which is then killed. Default 2000. */
   readonly timeoutMs?: number;
 }
 
-/** tmux's messages if no server listens on the socket, or if the server ended during the command. */
+/** tmux's messages if it cannot talk to a server on the socket, or if the server ended during the command. */
 const NO_SERVER = /no server running|error connecting|lost server|server exited|protocol version mismatch/;
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
 
@@ -32,9 +32,9 @@ interface Waiting extends PromiseWithResolvers<readonly string[]> {
 }
 
 /**
- * Runs commands for a tmux server as programs, in order. A program takes 6 ms where the attached client takes 0.2, so
- * plain commands that are requested at the same time share one. For servers that other programs use too: tmux 3.3a
- * crashes, with every session on it, if a session is created or closed while a control client attaches.
+ * Runs commands by starting tmux programs, in order. A program takes 6 ms, a command of an attached client 0.2 ms, so
+ * plain commands that are requested at the same time share a program. For servers that other programs use too: tmux
+ * 3.3a crashes, with every session on it, if a session is created or closed while a control client attaches.
  */
 export class ForkedCommands implements Commands {
   readonly #options: ForkedCommandsOptions;
@@ -57,17 +57,17 @@ export class ForkedCommands implements Commands {
 
   /** Like `CommandClient.script`, but the output of all commands comes in one reply. */
   async script(line: string): Promise<readonly Reply[]> {
-    commandName(line); // throws for a line that is none
+    commandName(line); // throws if the line is not a command
     this.#waiting = []; // commands that come later run after this line
     const { code, out, err } = await this.#order.inTurn(() => this.#run(line));
     return [code === 0 ? { ok: true, lines: linesOf(out) } : { ok: false, lines: linesOf(err) }];
   }
 
   async #runBatch(batch: readonly Waiting[]): Promise<void> {
-    await Promise.resolve(); // commands of this moment join the batch
+    await Promise.resolve(); // commands that are requested in the same turn join the batch
     if (this.#waiting === batch) this.#waiting = [];
     const mark = `gt${randomBytes(8).toString("hex")}`;
-    // A refused command ends its line only, and its mark is missing.
+    // If tmux refuses a command, it skips only the rest of that line, so the mark is missing.
     const lines = batch.map(({ line }, index) => `${line} ; display-message -p ${mark}-${index}`);
     try {
       answerAll(batch, await this.#run(lines.join("\n")), mark);
@@ -86,11 +86,11 @@ export class ForkedCommands implements Commands {
 
   #spawn(line: string): Promise<Ran> {
     const { tmuxProgram, socketPath, env, timeoutMs = 2000 } = this.#options;
-    // Through stdin: an argument may hold 16 KiB only, and other processes could read it.
+    // Through stdin: an argument holds at most 16 KiB, and other processes could read it.
     const child: ChildProcess = spawn(tmuxProgram, ["-N", "-u", "-S", socketPath, "source-file", "-"], {
       env: withoutTmux(env),
       stdio: "pipe",
-      detached: true, // a Ctrl-C at our terminal must not make tmux look gone
+      detached: true, // so that a Ctrl-C at our terminal does not kill it
       timeout: timeoutMs,
       killSignal: "SIGKILL",
     });
@@ -106,7 +106,7 @@ export class ForkedCommands implements Commands {
     }
     child.on("error", (err) => reject(new TmuxUnavailableError(err.message, false)));
     child.on("close", (code) => resolve({ code, ...outputs }));
-    child.stdin?.on("error", () => {}); // it ended before it had read everything: its exit reports the failure
+    child.stdin?.on("error", () => {}); // if it ends before it has read everything, its exit reports the failure
     child.stdin?.end(`${line}\n`);
     return promise;
   }
