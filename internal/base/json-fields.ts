@@ -1,7 +1,7 @@
 /** A JSON object whose fields have unknown types. */
 export type Json = Readonly<Record<string, unknown>>;
 
-/** The object that a line holds; undefined for a line that holds none. */
+/** Parses a line as a JSON object; undefined unless the line is one and starts with its brace. */
 export function parseObject(line: string): Json | undefined {
   if (!line.startsWith("{")) return undefined;
   try {
@@ -24,19 +24,19 @@ export function objectOf(value: unknown): Json {
   return asObject(value) ?? {};
 }
 
-/** The value at a path of names; an empty object if there is none. */
+/** The object at a path of field names; an empty one if there is no object. */
 export function objectAt(from: Json | undefined, ...path: readonly string[]): Json {
   let at: Json | undefined = from;
   for (const name of path) at = asObject(at?.[name]);
   return at ?? {};
 }
 
-/** The value if it is a string; empty otherwise. */
+/** The value if it is a string; an empty string otherwise. */
 export function asText(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-/** The objects in a list; none if the value is no list. */
+/** The objects in a list, without its other elements; empty if the value is not a list. */
 export function asObjects(value: unknown): readonly Json[] {
   return Array.isArray(value) ? value.map(asObject).filter((item) => item !== undefined) : [];
 }

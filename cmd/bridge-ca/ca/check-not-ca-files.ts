@@ -5,7 +5,7 @@ import { statePlace } from "./ca-record.ts";
 import type { CaFiles } from "./open-ca.ts";
 
 /**
- * Checks that no output file of a command is one of the CA's own files, which even --force does not replace.
+ * Checks that a command does not write to any of the CA's own files. Even --force does not replace those.
  * @throws DomainError `already-exists`
  */
 export function checkNotCaFiles({ ca, caKey }: CaFiles, written: readonly string[]): void {
@@ -18,7 +18,7 @@ export function checkNotCaFiles({ ca, caKey }: CaFiles, written: readonly string
   });
 }
 
-/** The same identity for all names of one file; empty if the file does not exist. */
+/** The device and inode of a file, which all its names share; empty if it cannot be found. */
 function identityOf(path: string): string[] {
   try {
     const { dev, ino } = statSync(path, { bigint: true });

@@ -14,7 +14,7 @@ it.each([
 });
 
 it.each(['URI:spiffe://a/b, DNS:"x', "URI:spiffe://a/b,URI:spiffe://a/c", "URI:spiffe://a/b trailing, ???"])(
-  "%j cannot be parsed to its end and yields no identity",
+  "%j cannot be parsed completely and names nothing",
   (text) => {
     expect(urisOf(text)).toEqual([]);
   },

@@ -29,7 +29,7 @@ describe("a session", () => {
     [stopping, crash, { type: "stopped", at: 9, why: "StopRequested" }],
     ...[start, stop, exit, crash].map((fact): [SessionState, SessionFact, SessionState] => [stopped, fact, stopped]),
     ...[start, stop, exit, crash].map((fact): [SessionState, SessionFact, SessionState] => [failed, fact, failed]),
-  ])("%j becomes by %j: %j", (state, fact, next) => {
+  ])("%j changes on %j to %j", (state, fact, next) => {
     expect(nextState(state, fact)).toEqual(next);
   });
 });

@@ -44,10 +44,10 @@ describe("beads of sessions in pods", () => {
   let beads: Map<string, Record<string, string>>;
   let calls: string[][];
   let isDown: boolean;
-  /** Calls of `bd` for these beads hang until `letGo`. */
+  /** Calls of `bd` for these beads hang until `release`. */
   let hung: RegExp | undefined;
-  let letGo: () => void;
-  let freed: Promise<void>;
+  let release: () => void;
+  let released: Promise<void>;
   let leads: boolean;
   let pods: Map<string, SessionRecord>;
   let listeners: Set<SessionPodListener>;
@@ -57,7 +57,7 @@ describe("beads of sessions in pods", () => {
   /** Behaves like `bd show` and `bd update`. */
   const run: BeadDeps["run"] = async (program, args) => {
     calls.push([program, ...args]);
-    if (hung?.test(args[2] ?? "")) await freed;
+    if (hung?.test(args[2] ?? "")) await released;
     if (isDown) return { type: "exit", code: 3, stdout: "", stderr: "database is locked" };
     const [, verb, id = "", ...flags] = args;
     const metadata = beads.get(id);
@@ -81,7 +81,7 @@ describe("beads of sessions in pods", () => {
     [beads, calls, isDown, leads] = [new Map([["gt-1", { team: "platform" }]]), [], false, true];
     [pods, listeners, life] = [new Map(), new Set(), new AbortController()];
     hung = undefined;
-    ({ promise: freed, resolve: letGo } = Promise.withResolvers<void>());
+    ({ promise: released, resolve: release } = Promise.withResolvers<void>());
     const known = {
       all: () => pods.values() as Generator<SessionRecord>,
       listen: (listener: SessionPodListener) => {
@@ -99,7 +99,7 @@ describe("beads of sessions in pods", () => {
   });
   afterEach(async () => {
     life.abort();
-    letGo();
+    release();
     await running.catch(() => {});
   });
 
@@ -128,7 +128,7 @@ describe("beads of sessions in pods", () => {
     expect(beads.get("gt-1")).toEqual({ ...PLACE, sidecar_session: "elsewhere" });
   });
 
-  it("name the youngest of several sessions, and the older one again after its end", async () => {
+  it("name the newest of several sessions, and the older one again after the newest has ended", async () => {
     await tell("changed", record("one"));
     const young = { ip: "10.0.0.2", createdAt: "2026-01-02T00:00:00Z" };
     await tell("changed", record("two", young));
@@ -154,13 +154,13 @@ describe("beads of sessions in pods", () => {
     expect(calls.filter(([, , , bead]) => bead?.startsWith("shop-"))).toHaveLength(2);
   });
 
-  it("that two projects name are written by one call at a time, and finally by their owner", async () => {
+  it("that two projects name are written by one call at a time, and last for the project that keeps them", async () => {
     hung = /^gt-1$/;
     await tell("changed", record("one"));
     await tell("changed", record("theirs", { ip: "10.0.0.9", createdAt: "2026-01-02T00:00:00Z", project: "desk" }));
     await tell("gone", record("one"));
     expect(calls).toHaveLength(1);
-    letGo();
+    release();
     await settle();
     await clock.advance(1_000);
     await settle();

@@ -56,7 +56,7 @@ describe("a session's pod", () => {
     ]);
   });
 
-  it("carries the session's labels, and its project nowhere in them", () => {
+  it("carries the session's labels, without its project", () => {
     const { labels } =
       pod({ address: "shop/polecats/toast", rig: "shop", role: "polecat", bead: "gt-1" }).metadata ?? {};
     expect(labels).toEqual({
@@ -71,7 +71,7 @@ describe("a session's pod", () => {
   });
 
   it.for(["embedded", "containers"] as const)(
-    "mounts the agent's token beside the agent alone, isolation %s",
+    "mounts the agent's token only in the agent's container, isolation %s",
     (isolation) => {
       const tokens = (binding: NamespaceBinding) =>
         agentPod(sessionPodPlan(SESSION, binding, { ...OPTIONS, hasTokens: true })).spec;
@@ -92,7 +92,7 @@ describe("a session's pod", () => {
   );
 
   it.for(["embedded", "containers"] as const)(
-    "names the threads server to both halves, with the agent's token and CA, isolation %s",
+    "gives both halves the threads server's URL, the agent's token file and the CA, isolation %s",
     (isolation) => {
       const url = "https://threads.system.svc:9448";
       const options = { ...OPTIONS, hasTokens: true, threadsUrl: url };
@@ -110,7 +110,7 @@ describe("a session's pod", () => {
     },
   );
 
-  it("has the address from the agent in its options, which its program does not see", () => {
+  it("takes the address from the option `agent`, and refuses a role that agents may not have", () => {
     const { metadata, spec } = pod({ agentOpts: { agent: "fixer" } });
     expect(metadata?.annotations).toMatchObject({ "gastown.io/address": "fixer" });
     expect(metadata?.labels).toMatchObject({ "gastown.io/agent": "fixer", "gastown.io/session": "one" });
@@ -125,7 +125,7 @@ describe("a session's pod", () => {
     expect(annotations?.["gastown.io/session-id"]).toBe(id);
   });
 
-  it("waits behind a gate for its certificate, and serves for the retention and ten minutes more", () => {
+  it("waits behind a scheduling gate for its certificate, and serves for ten minutes longer than the retention", () => {
     const made = pod();
     expect(made.spec?.schedulingGates).toEqual([{ name: "gastown.io/certificate" }]);
     expect(env(made)).toMatchObject({
@@ -136,7 +136,7 @@ describe("a session's pod", () => {
     });
   });
 
-  it("serves in plaintext, without a gate or a Secret, if its namespace says so", () => {
+  it("serves in plaintext, without a gate or a Secret, if its namespace is configured so", () => {
     const made = pod({}, bound({}, { credentials: "plaintext" }));
     expect(made.spec?.schedulingGates).toBeUndefined();
     expect(made.spec?.volumes?.some(({ secret }) => secret !== undefined)).toBe(false);
@@ -144,7 +144,7 @@ describe("a session's pod", () => {
     expect(env(made)).not.toHaveProperty("GT_TLS_DIR");
   });
 
-  it("has the key only in the sidecar's container, and the agent's secrets only in the agent's, if they are separate", () => {
+  it("mounts the key only in the sidecar's container, and gives the agent's secrets only to the agent's, if they are separate", () => {
     const spec = pod({}, bound({ isolation: "containers" })).spec;
     const mounts = (name: string) =>
       [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])]
@@ -158,7 +158,7 @@ describe("a session's pod", () => {
     expect(spec?.containers[0]?.envFrom).toEqual([{ secretRef: { name: "api-key" } }]);
   });
 
-  it("mounts no token of the cluster", () => {
+  it("mounts no service account token", () => {
     expect(pod().spec?.automountServiceAccountToken).toBe(false);
   });
 
@@ -175,7 +175,7 @@ describe("a folder in the workspace", () => {
     expect(env(made)).toMatchObject({ GT_AGENT_WORKDIR: "/workspace/desk" });
   });
 
-  it("is cloned from git with arguments that no shell reads", () => {
+  it("is cloned from git with arguments that no shell expands", () => {
     const workspace = {
       type: "git",
       sizeLimit: "1Gi",

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect, type TLSSocket } from "node:tls";
 import { type CallKind, type CallTarget, REQUESTS } from "./four-calls.ts";
 
-/** A request with incomplete headers: it arrives after the server has begun something else. */
+/** A request whose headers are sent without their end until `finish`, so the server gets it late. */
 export class HalfSent {
   readonly #socket: TLSSocket;
   readonly #rest: Buffer;
@@ -35,7 +35,7 @@ export class HalfSent {
     return new HalfSent(socket, Buffer.concat([Buffer.from("\r\n"), body ?? Buffer.alloc(0)]));
   }
 
-  /** Completes the request; returns the data received until the connection has ended. */
+  /** Sends the rest of the request. Returns everything received until the connection closes. */
   async finish(): Promise<string> {
     const closed = once(this.#socket, "close");
     this.#socket.end(this.#rest);
