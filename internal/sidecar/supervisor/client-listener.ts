@@ -62,9 +62,11 @@ export class ClientListener implements Task {
         await this.#deps.clock.sleep(PACE_MS, signal).catch(() => {});
       }
     } finally {
+      // No connection may come while the client ends: unread, it would never close, and the listener would not either.
+      const closed = new Promise((resolve) => server.close(resolve));
       this.#next?.destroy();
       await this.#endClient();
-      await new Promise((closed) => server.close(closed));
+      await closed;
     }
   }
 
