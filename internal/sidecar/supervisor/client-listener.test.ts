@@ -19,7 +19,7 @@ it("ends although the serving half connects again while the client is asked to l
   chmodSync(tmuxProgram, 0o755);
   const path = join(dir, "clients.sock");
   const clock = new FakeClock();
-  const client = { tmuxProgram, socketPath: join(dir, "tmux.sock"), session: "agent", env: process.env };
+  const client = { tmuxProgram, socketPath: join(dir, "tmux.sock"), session: "agent", env: { PATH: "/usr/bin:/bin" } };
   const listener = new ClientListener({ clock, logger: silentLogger, hasSession: async () => true }, path, client);
   const stop = new AbortController();
   const ended = listener.run(stop.signal);
