@@ -128,7 +128,7 @@ const SERVING_FLAGS = {
   "event-bytes": { type: "number", value: "N", help: "the most bytes that those events may use (16 MiB)" },
   "redact-pattern": {
     type: "list",
-    mayBeEmpty: true,
+    allowEmpty: true,
     value: "RE2",
     help: 'a secret in events and logs, may repeat; replaces the built-in patterns (keys, tokens, passwords); "" turns redaction off',
   },

@@ -57,7 +57,7 @@ describe("reading", () => {
   it("refuses an empty text, such as an unset variable leaves, unless it has a meaning", () => {
     expect(failure(["--name", ""]).message).toBe("--name is empty");
     expect(failure(["--allow="]).message).toBe("--allow is empty");
-    expect(parseFlags({ name: { type: "string", mayBeEmpty: true } }, ["--name", ""], {}).values.name).toBe("");
+    expect(parseFlags({ name: { type: "string", allowEmpty: true } }, ["--name", ""], {}).values.name).toBe("");
   });
 
   it("accepts a value that begins with a dash", () => {

@@ -13,7 +13,7 @@ export interface FlagSpec {
    */
   readonly env?: string;
   /** An empty text is a value too. Otherwise it is refused: it mostly comes from a variable that is not set. */
-  readonly mayBeEmpty?: boolean;
+  readonly allowEmpty?: boolean;
 }
 
 export type FlagSpecs = Readonly<Record<string, FlagSpec>>;
@@ -120,7 +120,7 @@ function readOption(
   }
   if (token.value === undefined) throw new DomainError("invalid", `${token.rawName} needs a value`);
   const isText = spec.type === "string" || spec.type === "list";
-  if (token.value === "" && isText && !spec.mayBeEmpty) throw new DomainError("invalid", `${token.rawName} is empty`);
+  if (token.value === "" && isText && !spec.allowEmpty) throw new DomainError("invalid", `${token.rawName} is empty`);
   const before = values[token.name];
   const value = readValue(spec, token.rawName, token.value);
   values[token.name] = spec.type === "list" ? [...(Array.isArray(before) ? before : []), token.value] : value;

@@ -32,7 +32,7 @@ async function stillRunning(): Promise<string[]> {
   return found;
 }
 
-async function nothingIsLeft(): Promise<void> {
+async function expectNothingLeft(): Promise<void> {
   const deadline = performance.now() + 5000;
   while ((await stillRunning()).length > 0 && performance.now() < deadline) await systemClock.sleep(50);
   expect(await stillRunning()).toEqual([]);
@@ -51,7 +51,7 @@ it("--once peeks, nudges, peeks, prints the status, and leaves nothing running, 
   expect(stdout).toMatch(/^── status demo\nidle, up [\d.]+ s/m);
   expect(stdout).toMatch(/all as expected\n$/);
   expect(stdout).not.toContain("\x1b");
-  await nothingIsLeft();
+  await expectNothingLeft();
 });
 
 it("without a terminal it prints commands that run unchanged, and ends on SIGTERM", async () => {
@@ -72,7 +72,7 @@ it("without a terminal it prints commands that run unchanged, and ends on SIGTER
     await closed;
   }
   expect(child.exitCode).toBe(143);
-  await nothingIsLeft();
+  await expectNothingLeft();
 });
 
 it("in a terminal it shows the agent live with its receipts, and restores the terminal on q", async () => {
@@ -99,7 +99,7 @@ it("in a terminal it shows the agent live with its receipts, and restores the te
     await exited;
   }
   expect(output.endsWith("\x1b[?25h\x1b[?1049l")).toBe(true);
-  await nothingIsLeft();
+  await expectNothingLeft();
 });
 
 it.each([
@@ -124,7 +124,7 @@ it.each([
     (terminal as typeof terminal & { destroy(): void }).destroy();
     await exited;
     await until(async () => (await stillRunning()).length === 0);
-    await nothingIsLeft();
+    await expectNothingLeft();
   },
 );
 
@@ -140,7 +140,7 @@ it("ends when its output cannot be written or is no longer read, and leaves noth
     false,
   ]);
   await until(async () => (await stillRunning()).length === 0);
-  await nothingIsLeft();
+  await expectNothingLeft();
 });
 
 it("exits with 4 without tmux, and says how to install it", async () => {
@@ -182,7 +182,7 @@ it("shows the last screen of an agent that fails, and exits with its code", asyn
     stdout: expect.stringMatching(/the agent ended with 3\nno network today\n$/),
   });
   await rm(join(dir, "claude"));
-  await nothingIsLeft();
+  await expectNothingLeft();
 });
 
 async function until(condition: () => boolean | Promise<boolean>, about = () => ""): Promise<void> {

@@ -41,7 +41,7 @@ async function prompted(session: string) {
 }
 
 /** Checks that other lanes do their work. */
-async function goesOn(session: string, count: number): Promise<void> {
+async function expectProgress(session: string, count: number): Promise<void> {
   using agent = await SeedAgent.dial(url, { session });
   agent.answer = ({ id }) => textResult(`done ${String(id)}`);
   for (let i = 0; i < count; i++) await coordinator.work(session, task(`o${i}`));
@@ -63,7 +63,7 @@ describe("an agent", () => {
     });
     for (let i = 0; i < 14_000; i++) agent.socket.send(frame);
     agent.send({ jsonrpc: "2.0", id: "read", method: "fs/read_text_file" });
-    await goesOn("beside", 10);
+    await expectProgress("beside", 10);
     const wasRead = () => agent.frames.find(({ value }) => value["id"] === "read");
     await until("all of it to be read", PATIENCE_MS, wasRead);
     agent.reply(promptId, { stopReason: "end_turn" });
@@ -105,7 +105,7 @@ describe("an agent", () => {
       agent.frames.flatMap(({ value }) => (value["error"] as { readonly code: number } | undefined)?.code ?? []);
     await until("five errors", PATIENCE_MS, () => codes().length >= 5 || undefined);
     expect(codes()).toEqual([-32600, -32600, -32600, -32601, -32700]);
-    await goesOn("beside-liar", 1);
+    await expectProgress("beside-liar", 1);
     expect((await coordinator.results("liar", 1)).length).toBe(1);
   });
 });
@@ -161,5 +161,5 @@ it("an editor that sends no frame while its connection is being closed does not 
   await until("the close", 60_000, () => seen[0] === 0x88 || undefined);
   socket.write(Buffer.of(0x8f, 0x80, 0, 0, 0, 0)); // an opcode that does not exist
   await until("the end", 60_000, () => socket.destroyed || undefined);
-  await goesOn("after-a-rude-editor", 1);
+  await expectProgress("after-a-rude-editor", 1);
 });

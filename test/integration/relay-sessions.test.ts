@@ -57,7 +57,7 @@ function said({ body }: Stored): string {
   return text ?? `failed: ${reason}`;
 }
 
-const goesOn = { continue: true };
+const continued = { continue: true };
 const asked = async (role: string) => (await readFile(join(folder, `${role}.log`), "utf8")).trim().split("\n");
 
 describe.concurrent("work that continues a disconnected agent's session", () => {
@@ -67,14 +67,14 @@ describe.concurrent("work that continues a disconnected agent's session", () => 
   ])("reopens it if the agent %s sessions", async (role, line) => {
     await using relay = await start(role);
     await work(role, "w1", "one");
-    await work(role, "w2", "two", goesOn);
-    await work(role, "w3", "exit", goesOn);
-    await work(role, "w4", "recall", goesOn);
+    await work(role, "w2", "two", continued);
+    await work(role, "w3", "exit", continued);
+    await work(role, "w4", "recall", continued);
     const first = ["prompt 1: one", "prompt 2: two", "failed: uncertain", "one, two, exit"];
     expect(await answers(role, 4)).toEqual(first);
     expect(await relay.stop()).toBe(0);
     await using second = await start(role);
-    await work(role, "w5", "recall", goesOn);
+    await work(role, "w5", "recall", continued);
     await work(role, "w6", "recall");
     expect(await answers(role, 6)).toEqual([...first, "one, two, exit, recall", ""]);
     expect(await asked(role)).toEqual(["one", "two", "exit", line, "recall", line, "recall", "recall"]);
@@ -84,8 +84,8 @@ describe.concurrent("work that continues a disconnected agent's session", () => 
   it("begins a new session, and reports that, if the agent cannot reopen it", async () => {
     await using relay = await start("forgets");
     await work("forgets", "w1", "one");
-    await work("forgets", "w2", "exit", goesOn);
-    await work("forgets", "w3", "recall", goesOn);
+    await work("forgets", "w2", "exit", continued);
+    await work("forgets", "w3", "recall", continued);
     expect(await answers("forgets", 3)).toEqual(["prompt 1: one", "failed: uncertain", ""]);
     const truncated = await coordinator.event("s", "transcript.truncated");
     expect(truncated.body["payload"]).toEqual({ role: "forgets", reason: "session_lost" });

@@ -242,7 +242,7 @@ async function rawHttp2(port: number, read = true) {
 const HEADERS = Buffer.from([0x83, 0x86, 0x84, 0x41, 0x01, 0x61]);
 
 describe("an HTTP/2 connection that is used to flood ends, and the server continues:", () => {
-  const goesOn = async (url: string) => {
+  const expectServing = async (url: string) => {
     using connection = sidecarTransport({ baseUrl: url });
     expect(await createClient(Health, connection.transport).check({})).toMatchObject({ status: 1 });
   };
@@ -274,7 +274,7 @@ describe("an HTTP/2 connection that is used to flood ends, and the server contin
       await sleep(1);
     }
     expect(more).toBeLessThan(streams / 2);
-    await goesOn(fixture.url);
+    await expectServing(fixture.url);
   });
 
   it.each<[string, number, Buffer]>([
@@ -290,7 +290,7 @@ describe("an HTTP/2 connection that is used to flood ends, and the server contin
     expect(sent).toBeLessThan(5_000_000);
     expect((process.memoryUsage().rss - before) / 1024 / 1024).toBeLessThan(100);
     socket.destroy();
-    await goesOn(fixture.url);
+    await expectServing(fixture.url);
   });
 
   it("with a header block that has no end", async () => {
@@ -303,6 +303,6 @@ describe("an HTTP/2 connection that is used to flood ends, and the server contin
       await sleep(1);
     }
     expect(frames).toBeLessThan(200);
-    await goesOn(fixture.url);
+    await expectServing(fixture.url);
   });
 });

@@ -18,10 +18,10 @@ it("a new serving half does not report an agent as dead before it has looked at 
   const before = servingPid();
   // Makes the look take longer than the calls need to arrive; if it blocked for longer, it would count as hung.
   kill(tmuxPid, "SIGSTOP");
-  const goesOn = sleep(STOPPED_MS).then(() => kill(tmuxPid, "SIGCONT"));
+  const continuing = sleep(STOPPED_MS).then(() => kill(tmuxPid, "SIGCONT"));
   kill(before, "SIGKILL");
   await until("another serving half", 30_000, () => servingPid() !== before || undefined);
   const [status, peek] = await Promise.all([client.status({}), client.peek({ lines: 1 })]);
-  await goesOn;
+  await continuing;
   expect([status.sessionAlive, peek.sessionAlive]).toEqual([true, true]);
 });

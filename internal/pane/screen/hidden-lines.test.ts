@@ -11,7 +11,7 @@ async function printed(text: string, drawsItself = false) {
     overflowed: () => void reported.push("overflow"),
     vanished: (lines) => {
       if (!drawsItself)
-        reported.push(...lines.map(({ text: line, goesOn }) => `${line.trimEnd()}${goesOn ? "…" : ""}`));
+        reported.push(...lines.map(({ text: line, hasMore }) => `${line.trimEnd()}${hasMore ? "…" : ""}`));
       return !drawsItself;
     },
     erasing: () => {

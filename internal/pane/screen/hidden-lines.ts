@@ -23,10 +23,10 @@ export class HiddenLines {
   with(drawn: readonly MainLine[]): readonly MainLine[] {
     const [first, ...others] = drawn.filter(({ isReported, text }) => !isReported && text.trim() !== "");
     if (first === undefined) return this.#lines;
-    const goesOn = first.isRest ? this.#lines.findIndex(({ hasCursor }) => hasCursor) : -1;
+    const continued = first.isRest ? this.#lines.findIndex(({ hasCursor }) => hasCursor) : -1;
     const isPassed = others.some(({ hasCursor }) => hasCursor) || first.hasCursor;
     const before = this.#lines.map((line, i) => {
-      if (i === goesOn) return { ...line, text: line.text + first.text, hasCursor: first.hasCursor };
+      if (i === continued) return { ...line, text: line.text + first.text, hasCursor: first.hasCursor };
       return { ...line, hasCursor: line.hasCursor && !isPassed };
     });
     const behind = (first.isRest ? others : [first, ...others]).filter(({ isRest }) => !isRest);

@@ -10,7 +10,7 @@ export interface MainLine {
   /** `text` follows a part that was reported before: the history does not hold the whole line. */
   readonly isRest: boolean;
   /** It continues in the next one reported: its end is not there yet. */
-  readonly goesOn: boolean;
+  readonly hasMore: boolean;
   /** The cursor is in it: it may not be whole yet. */
   readonly hasCursor: boolean;
   /** A row of it is on the screen. */
@@ -43,19 +43,19 @@ export class MainLines {
     return lines;
   }
 
-  line(start: number, end: number, goesOn: boolean): MainLine {
+  line(start: number, end: number, hasMore: boolean): MainLine {
     const { normal } = this.#buffers;
     let rest = start;
     while (rest < end && this.#cells.isReported(rest)) rest++;
     const added = rest === end ? this.#addedTo(end - 1) : "";
-    if (added !== "") return { ...this.#known(start, end), text: added, isReported: false, isRest: true, goesOn };
+    if (added !== "") return { ...this.#known(start, end), text: added, isReported: false, isRest: true, hasMore };
     const isReported = rest === end;
     const isLater = !isReported && rest > start;
     let text = "";
     for (let y = isLater ? rest : start; y < end; y++) text += rowText(normal, y).text;
     if (isLater) text = this.#beyondReported(rest - 1) + text;
     const isRest = isLater || (!isReported && start === 0 && normal.getLine(0)?.isWrapped === true);
-    return { ...this.#known(start, end), text, isReported, isRest, goesOn };
+    return { ...this.#known(start, end), text, isReported, isRest, hasMore };
   }
 
   #known(start: number, end: number): Pick<MainLine, "hasCursor" | "isStanding" | "start" | "end"> {

@@ -5,7 +5,7 @@ import type { TextRow } from "./peek-text.ts";
 /** A row of the history. */
 export interface HistoryRow extends TextRow {
   /** The row below continues from it without a line break. */
-  readonly goesOn: boolean;
+  readonly hasMore: boolean;
 }
 
 /** A row of a buffer, counted from its oldest; trailing blanks are removed unless the next row continues from it. */
@@ -15,11 +15,11 @@ export function rowText(buffer: IBuffer, y: number): HistoryRow {
   const continues = next?.isWrapped ?? false;
   const text = line?.translateToString(!continues) ?? "";
   const wrapped = line?.isWrapped ?? false;
-  if (!continues) return { text, wrapped, goesOn: false };
+  if (!continues) return { text, wrapped, hasMore: false };
   // A wide character that did not fit at the end of the row left an unwritten cell there.
   const unwritten = line?.getCell(line.length - 1)?.getChars() === "" && next?.getCell(0)?.getWidth() === 2;
   const isGap = unwritten && line?.getCell(line.length - 1)?.getWidth() === 1;
-  return { text: isGap ? text.slice(0, -1) : text, wrapped, goesOn: true };
+  return { text: isGap ? text.slice(0, -1) : text, wrapped, hasMore: true };
 }
 
 /** A row of the screen as text and as stretches of one style. */

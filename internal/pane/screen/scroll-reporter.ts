@@ -166,7 +166,7 @@ export class ScrollReporter {
     const known = this.all();
     const due = known
       .filter(({ isReported, hasCursor, text }) => !isReported && !(hasCursor && text === ""))
-      .map((line) => ({ ...line, goesOn: line.hasCursor }));
+      .map((line) => ({ ...line, hasMore: line.hasCursor }));
     this.#hidden = new HiddenLines(
       known.map((line) => ({ ...line, isReported: true })),
       true,

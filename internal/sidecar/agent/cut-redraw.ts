@@ -31,8 +31,8 @@ export function redrawOfCut(cut: PaneCut, options: RedrawOptions): Redraw {
   };
 }
 
-function rowsOf(text: string, goesOn = false): string {
-  return goesOn ? text.replaceAll("\n", "\r\n") : text.replace(/\n$/, "").replaceAll("\n", "\r\n");
+function rowsOf(text: string, hasMore = false): string {
+  return hasMore ? text.replaceAll("\n", "\r\n") : text.replace(/\n$/, "").replaceAll("\n", "\r\n");
 }
 
 /**

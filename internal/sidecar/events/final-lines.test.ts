@@ -3,7 +3,7 @@ import { fc } from "../../../test/support/property.ts";
 import { Emulator } from "../../pane/screen/emulator.ts";
 import { type FinalLine, FinalLines } from "./final-lines.ts";
 
-const lineOf = (text: string): FinalLine => ({ text, isReported: false, isRest: false, goesOn: false });
+const lineOf = (text: string): FinalLine => ({ text, isReported: false, isRest: false, hasMore: false });
 const gone = (...texts: string[]) => texts.map(lineOf);
 const rows = gone;
 const numbered = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => `line number ${from + i}`);
@@ -35,15 +35,15 @@ describe("lines that scroll off", () => {
 
   it("are reported in parts that form one line if they are longer than the history", () => {
     const { lines, reported } = recorder();
-    lines.scrolled([...gone("before"), { ...lineOf("one "), goesOn: true }]);
-    lines.scrolled([{ ...lineOf("two "), isRest: true, goesOn: true }]);
+    lines.scrolled([...gone("before"), { ...lineOf("one "), hasMore: true }]);
+    lines.scrolled([{ ...lineOf("two "), isRest: true, hasMore: true }]);
     lines.scrolled([{ ...lineOf("three"), isRest: true }, lineOf("after")]);
     expect(reported()).toBe("before\none two three\nafter\n");
   });
 
   it("are ended if the rest never arrives", () => {
     const { lines, reported } = recorder();
-    lines.scrolled([{ ...lineOf("one "), goesOn: true }]);
+    lines.scrolled([{ ...lineOf("one "), hasMore: true }]);
     lines.stood(gone("another"));
     expect(reported()).toBe("one \nanother\n");
   });

@@ -15,7 +15,7 @@ export const STANDING_MAX = 300;
 const STRONG = /[\p{L}\p{N}](?:.*?[\p{L}\p{N}]){3}/u;
 
 /** A line of the main screen, see `MainLine`. */
-export type FinalLine = Pick<MainLine, "text" | "isReported" | "isRest" | "goesOn">;
+export type FinalLine = Pick<MainLine, "text" | "isReported" | "isRest" | "hasMore">;
 
 export interface FinalLinesOptions {
   /** The lines that an earlier process reported last, and the number of them above the screen; see `StandingLines`. */
@@ -82,9 +82,9 @@ export class FinalLines {
   /** Lines that left the main screen for the history, oldest first. */
   scrolled(lines: readonly FinalLine[]): void {
     let out = "";
-    for (const [i, { text, isReported, isRest, goesOn }] of lines.entries()) {
-      if (isRest || goesOn) {
-        out += this.#part(text, { isRest, goesOn });
+    for (const [i, { text, isReported, isRest, hasMore }] of lines.entries()) {
+      if (isRest || hasMore) {
+        out += this.#part(text, { isRest, hasMore });
         continue;
       }
       const line = text.trimEnd();
@@ -104,9 +104,9 @@ export class FinalLines {
     const isKnown = knownLines(this.standing, hashes);
     let out = "";
     shown.forEach((line, i) => {
-      const { text = line, isReported = false, isRest = false, goesOn = false } = lines[i] ?? {};
+      const { text = line, isReported = false, isRest = false, hasMore = false } = lines[i] ?? {};
       const isNew = !isReported && isKnown[i] !== true && !this.#isDrawnAgain(line, lines[i + 1]);
-      if (isRest || (goesOn && isNew)) out += this.#part(text, { isRest, goesOn });
+      if (isRest || (hasMore && isNew)) out += this.#part(text, { isRest, hasMore });
       else if (isNew) out += this.#whole(line);
     });
     this.#expect(hashes);
@@ -159,11 +159,11 @@ export class FinalLines {
   }
 
   /** Reports a piece of a line whose rest is not there yet, or is in the history: it is not recognised later. */
-  #part(text: string, { isRest, goesOn }: Pick<FinalLine, "isRest" | "goesOn">): string {
+  #part(text: string, { isRest, hasMore }: Pick<FinalLine, "isRest" | "hasMore">): string {
     this.#text?.add(text);
     const before = isRest ? "" : this.#ended();
-    this.#isOpen = goesOn;
-    return before + (goesOn ? text : `${text.trimEnd()}\n`);
+    this.#isOpen = hasMore;
+    return before + (hasMore ? text : `${text.trimEnd()}\n`);
   }
 
   /** Ends the open line. */

@@ -152,7 +152,7 @@ export class ReportedLines implements Task {
     const told = shown.slice(0, shown.findLastIndex(({ text }) => text.trim() !== "") + 1);
     const { isAtRowEnd } = emulator;
     // The program may continue in the cursor's line, unless it has ended or erases it.
-    this.#lines.stood(told.map((line) => ({ ...line, goesOn: !isFinal && line.hasCursor && isAtRowEnd })));
+    this.#lines.stood(told.map((line) => ({ ...line, hasMore: !isFinal && line.hasCursor && isAtRowEnd })));
     emulator.markReported(told);
   }
 

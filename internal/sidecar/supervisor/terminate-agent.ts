@@ -104,7 +104,7 @@ interface PaneLife {
 async function look({ clock, call }: StopDeps): Promise<PaneLife | undefined> {
   let seen = await lookOnce(call);
   // tmux may report the agent as dead before it knows its exit: it checks when a program of its own has ended.
-  for (let i = 0; i < END_LOOKS && seen?.endIsUnknown === true; i++) {
+  for (let i = 0; i < END_LOOKS && seen?.isEndUnknown === true; i++) {
     await call("run-shell", "true");
     await clock.sleep(LOOK_EVERY_MS);
     seen = await lookOnce(call);
@@ -112,14 +112,14 @@ async function look({ clock, call }: StopDeps): Promise<PaneLife | undefined> {
   return seen;
 }
 
-async function lookOnce(call: TmuxCall): Promise<(PaneLife & { readonly endIsUnknown: boolean }) | undefined> {
+async function lookOnce(call: TmuxCall): Promise<(PaneLife & { readonly isEndUnknown: boolean }) | undefined> {
   const format = "#{pane_pid} #{pane_dead} #{pane_dead_status} #{pane_dead_signal}";
   const answer = await call("list-panes", "-t", `=${SESSION}:`, "-F", format);
   const [pid = "", dead, status = "", signal = ""] = (answer?.split("\n")[0] ?? "").split(" ");
   if (!/^\d+$/.test(pid)) return undefined;
   const exit = signal === "" ? { code: Number(status === "" ? 1 : status) } : { signal: Number(signal) };
-  const endIsUnknown = dead === "1" && status === "" && signal === "";
-  return { pid: Number(pid), exit: dead === "1" ? exit : undefined, endIsUnknown };
+  const isEndUnknown = dead === "1" && status === "" && signal === "";
+  return { pid: Number(pid), exit: dead === "1" ? exit : undefined, isEndUnknown };
 }
 
 /** A pane's program leads a session of its own, so its pid names the group of all it started there. */

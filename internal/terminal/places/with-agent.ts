@@ -58,7 +58,7 @@ export async function withAgent<T>(
     return await tlsMismatch(err, place, Object.keys(config.tls).length > 0);
   };
   try {
-    if (canBeAnother(place)) await identity;
+    if (mayBeWrongAgent(place)) await identity;
     const note = await besideIdentity(identity, use(found), mismatch);
     if (note.text !== undefined) context.note(note.text);
     return note.result;
@@ -111,7 +111,7 @@ async function sessionOf(
 }
 
 /** An address by flag is the caller's word: only two full addresses can contradict each other. */
-function canBeAnother(place: SidecarPlace): boolean {
+function mayBeWrongAgent(place: SidecarPlace): boolean {
   return place.source === "bead" || place.source === "cluster" || place.agent.includes("/");
 }
 

@@ -59,7 +59,7 @@ export async function soakController(
   const soak = new Soak(await SoakTown.of(town, seeded(seed)), options);
   await soak.run(AbortSignal.any([signal, AbortSignal.timeout(options.ms)]));
   say("waits until nothing is left");
-  await soak.nothingIsLeft();
+  await soak.expectNothingLeft();
   return soak.result();
 }
 
@@ -83,7 +83,7 @@ class Soak {
     await Promise.all([...places, this.#goWrong(signal), this.#sample(signal)]);
   }
 
-  async nothingIsLeft(): Promise<void> {
+  async expectNothingLeft(): Promise<void> {
     const { agents, cluster } = this.#town.town;
     const left = async () => await cluster.kubectl(["-n", agents, "get", "pods,secrets", "-o", "name"]);
     await until("nothing to be left", GONE_MS, async () => (await left()) === "" || undefined).catch(async () => {

@@ -26,11 +26,11 @@ export class LabRecord {
   readonly events: LabEvent[] = [];
   readonly #file: string | undefined;
 
-  /** `goesOn`: the file's events of an earlier run are kept, and count. */
-  constructor(file: string | undefined, goesOn = false) {
+  /** `append`: the file's events of an earlier run are kept, and count. */
+  constructor(file: string | undefined, append = false) {
     this.#file = file;
     if (file === undefined) return;
-    if (goesOn && existsSync(file)) this.events.push(...readRecords([file]));
+    if (append && existsSync(file)) this.events.push(...readRecords([file]));
     else writeFileSync(file, "");
   }
 

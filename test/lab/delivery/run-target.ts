@@ -84,7 +84,7 @@ class TargetRun {
   }
 
   async run(): Promise<void> {
-    while (this.#goesOn()) await this.#orGiveUp(() => this.#life());
+    while (this.#isGoing()) await this.#orGiveUp(() => this.#life());
     const { openings } = this.#target;
     const rounds = Math.floor(this.#sent / SENDS_PER_OPENINGS);
     for (let i = 0; i < rounds * openings.length && "dialog".includes(this.#options.only); i++) {
@@ -118,17 +118,17 @@ class TargetRun {
     this.#before = "";
     this.#late = [];
     const { life = SENDS_PER_LIFE } = this.#options;
-    for (let n = 0; n < life && this.#goesOn(); n++) {
+    for (let n = 0; n < life && this.#isGoing(); n++) {
       if (n > 0) await bed.calm(this.#options.signal);
       const state = n === 0 ? STARTING : this.#state();
       const after = await this.#send(bed, state, this.#kinds());
       if (after === "stained") await this.#send(bed, LEFTOVER, this.#kinds());
       if (after !== "goes on") return;
     }
-    if (this.#goesOn()) await this.#dead(bed);
+    if (this.#isGoing()) await this.#dead(bed);
   }
 
-  #goesOn(): boolean {
+  #isGoing(): boolean {
     const { signal, sends, until } = this.#options;
     signal.throwIfAborted();
     return this.#sent < sends && Date.now() < until;

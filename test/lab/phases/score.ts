@@ -83,8 +83,9 @@ export function scoreOf(
     idleLagsMs: turns.flatMap((turn, i) => {
       const next = turns[i + 1]?.from ?? Number.POSITIVE_INFINITY;
       // The next work begins, or a person acts, before the rest could be observed.
-      const goesOn = next < turn.to + lags.idleMs || handwork.some(({ from }) => isBetween(from, turn.to, lags.idleMs));
-      return goesOn ? [] : lagOf(samples, turn.to, next, (state) => state === "idle");
+      const isActive =
+        next < turn.to + lags.idleMs || handwork.some(({ from }) => isBetween(from, turn.to, lags.idleMs));
+      return isActive ? [] : lagOf(samples, turn.to, next, (state) => state === "idle");
     }),
     idleToldMs: idle.told,
   };
