@@ -10,6 +10,7 @@ import { type Client, createClient } from "@connectrpc/connect";
 import type { TestContext } from "vitest";
 import { SidecarService } from "../../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { sidecarTransport } from "../../../internal/rpc/client/transport.ts";
+import { BUNDLES_VARIABLE } from "../programs.ts";
 import { runMerged } from "../run-to-end.ts";
 import { until } from "../sidecar/sidecar.ts";
 import { requireComponent } from "./components.ts";
@@ -17,6 +18,13 @@ import { requireComponent } from "./components.ts";
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 const BUILD_MS = 600_000;
 const BUILD_LOCK = "/var/lock/gt-image-build";
+/**
+ * Builds an image and notes the test run in a file. Without an archive, builds nothing if the file names this run
+ * already. There is one file per image; a run that builds the image from other sources overwrites it.
+ */
+const BUILD_ONCE = `note=$1 run=$2 archive=$3; shift 3
+if [ -z "$archive" ] && [ -n "$run" ] && [ "$(cat "$note" 2>/dev/null)" = "$run" ]; then exit 0; fi
+rm -f "$note"; "$@" && printf %s "$run" >"$note"`;
 
 export interface ContainerSetup {
   /** Options of `docker run`, before the image. */
@@ -62,7 +70,10 @@ export class Containers {
     return new Containers(await requireComponent(context, "containers"));
   }
 
-  /** Builds Dockerfile.sidecar; returns the image's name. `archive`: a file for the image. */
+  /**
+   * Builds Dockerfile.sidecar; returns the image's name. `archive`: a file for the image. Without one, the image that
+   * this test run has built is used again.
+   */
   async build(agent: string, archive?: string): Promise<string> {
     return await this.#build(`gt-sidecar-test:${agent}`, "Dockerfile.sidecar", [`AGENT=${agent}`], archive);
   }
@@ -94,8 +105,10 @@ export class Containers {
     if (this.#isTool) {
       const scratch = await mkdtemp(join(tmpdir(), "gt-image-"));
       const build = [this.#program, "build", ...args, name, root, archive ?? join(scratch, "image.tar")];
+      const testRun = process.env[BUNDLES_VARIABLE] ?? "";
+      const buildOnce = ["sh", "-c", BUILD_ONCE, "sh", `${BUILD_LOCK}-${name}`, testRun, archive ?? ""];
       // One at a time on a machine: two builds without a base image would both make it, and collide at apt's lock.
-      await run("flock", [BUILD_LOCK, ...build], limits);
+      await run("flock", [BUILD_LOCK, ...buildOnce, ...build], limits);
       await rm(scratch, { recursive: true });
       return `localhost/${name}`;
     }
