@@ -37,15 +37,26 @@ const SPLIT: Readonly<Record<string, readonly string[]>> = {
  * Node evaluates every lazy property of a module that is imported, WebSocket and WebCrypto among them, and those take
  * longer to load than all of gt. Loaded in this way they stay unevaluated.
  */
-const lazyModules: Plugin = {
+const LAZY = ["crypto", "http", "https"];
+
+/**
+ * In a single file, imports of Node's own modules all run at the start, those for code that is loaded on demand too.
+ * Loaded in this way, the slow ones wait for the code that needs them.
+ */
+const LAZY_IN_ONE = [...LAZY, "child_process", "dns", "http2", "net", "readline", "stream", "tls", "zlib"];
+
+const lazyModules = (names: readonly string[]): Plugin => ({
   name: "lazy-modules",
   setup: ({ onResolve, onLoad }) => {
-    onResolve({ filter: /^(node:)?(https?|crypto)$/ }, ({ path }) => ({ path, namespace: "lazy-modules" }));
+    onResolve({ filter: new RegExp(`^(node:)?(${names.join("|")})$`) }, ({ path }) => ({
+      path,
+      namespace: "lazy-modules",
+    }));
     onLoad({ filter: /.*/, namespace: "lazy-modules" }, ({ path }) => ({
       contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)});`,
     }));
   },
-};
+});
 
 /** Bundles `cmd/<binary>/main.ts`; returns the bundle's path. */
 export async function buildBinary(binary: string, outDir: string): Promise<string> {
@@ -58,7 +69,7 @@ async function bundle(binary: string, outDir: string) {
   rmSync(`${outDir}/${binary}`, { recursive: true, force: true });
   const quick = SPLIT[binary];
   const { metafile } = await build({
-    ...(quick === undefined ? { plugins: [lazyModules] } : await inParts(binary, quick)),
+    ...(quick === undefined ? { plugins: [lazyModules(LAZY_IN_ONE)] } : await inParts(binary, quick)),
     entryPoints: { [binary]: `${root}cmd/${binary}/main.ts` },
     outdir: outDir,
     outExtension: { ".js": ".mjs" },
@@ -81,7 +92,7 @@ async function bundle(binary: string, outDir: string) {
 }
 
 async function inParts(binary: string, quick: readonly string[]): Promise<BuildOptions> {
-  const plugins = quick.length === 0 ? [lazyModules] : [lazyModules, await gatheredParts(root, quick)];
+  const plugins = quick.length === 0 ? [lazyModules(LAZY)] : [lazyModules(LAZY), await gatheredParts(root, quick)];
   return { splitting: true, chunkNames: `${binary}/[name]-[hash]`, plugins };
 }
 

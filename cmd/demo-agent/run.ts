@@ -3,12 +3,12 @@ import { createInterface } from "node:readline";
 import { DomainError } from "../../internal/base/errors.ts";
 import type { CommandContext } from "../../internal/cli/command/command-context.ts";
 import { DemoAgent } from "../../internal/demo/agent.ts";
-import { FileOutside } from "../../internal/demo/outside.ts";
+import { FileOutside, type Outside } from "../../internal/demo/outside.ts";
 import { StdioAgent } from "../../internal/demo/stdio-agent.ts";
 import { ProcessTerminal, type Terminal } from "../../internal/demo/terminal.ts";
 import { TornTerminal } from "../../internal/demo/torn-terminal.ts";
 import type { DemoConfig } from "./config.ts";
-import { ThreadWork } from "./thread-work.ts";
+import type { ThreadWork } from "./thread-work.ts";
 
 /**
  * Runs the agent until it is asked to end; returns the exit code. @throws DomainError `precondition` if it needs a
@@ -18,7 +18,7 @@ export async function run(config: DemoConfig, context: CommandContext): Promise<
   const { env, stdin, stdout, signal, clock } = context;
   const { threads, session = randomUUID() } = config;
   const files = new FileOutside(config.paths, { process: String(process.pid), session });
-  const outside = threads === undefined ? files : new ThreadWork(files, threads, { env, clock, signal });
+  const outside = threads === undefined ? files : await threadWork(files, threads, { env, clock, signal });
   if (config.stdio) {
     const write = (text: string) => stdout.write(text);
     const lines = createInterface({ input: stdin, crlfDelay: Number.POSITIVE_INFINITY });
@@ -30,6 +30,11 @@ export async function run(config: DemoConfig, context: CommandContext): Promise<
   }
   const agent = new DemoAgent({ terminal: terminalOf(context, config.options), outside, clock }, config.options);
   return agent.run(signal);
+}
+
+/** Loads the client of threads, most of the program's code, for an agent that has a part in one. */
+async function threadWork(...args: ConstructorParameters<typeof ThreadWork>): Promise<Outside> {
+  return new (await import("./thread-work.ts")).ThreadWork(...args);
 }
 
 function terminalOf({ stdin, stdout }: CommandContext, { seed, faults }: DemoConfig["options"]): Terminal {
