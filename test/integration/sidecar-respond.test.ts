@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { NudgeMode, RespondOutcome } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { ErrorInfoSchema } from "../../internal/gen/google/rpc/error_details_pb.ts";
@@ -32,25 +32,102 @@ async function failure(call: Promise<unknown>) {
   return { code: err.code, message: err.rawMessage, fields: err.findDetails(ErrorInfoSchema)[0]?.metadata ?? {} };
 }
 
-describe("Respond", () => {
+describe("Respond to one agent's dialogs", () => {
+  let sidecar: RunningSidecar;
+  let [messages, toolBytes] = [0, 0];
+  beforeAll(async () => {
+    sidecar = await startSidecar();
+  });
+  beforeEach(async () => {
+    await sidecar.untilState(AgentState.IDLE);
+    messages = (await sidecar.taken()).length;
+    toolBytes = (await toolsRun(sidecar)).length;
+  });
+  afterAll(() => sidecar?.[Symbol.asyncDispose]());
+
+  /** The messages that the agent took since the test began. */
+  const takenNow = async () => (await sidecar.taken()).slice(messages);
+  /** The tools that ran since the test began. */
+  const toolsNow = async () => (await toolsRun(sidecar)).slice(toolBytes);
+
+  it("types a text into a choice that asks for one", async () => {
+    await sidecar.client.nudge({ message: "ask: Which colour?|Green|Blue|..." });
+    const { id: dialogId, choices } = await dialog(sidecar);
+    expect(choices.map((one) => one.label)).toEqual(["Green", "Blue", "Type something."]);
+    const without = await failure(sidecar.client.respond({ dialogId, choice: "3" }));
+    expect(without).toMatchObject({ code: Code.InvalidArgument, message: "choice 3 needs a text" });
+    const elsewhere = await failure(sidecar.client.respond({ dialogId, choice: "1", text: "mauve" }));
+    expect(elsewhere).toMatchObject({ code: Code.InvalidArgument, message: "choice 1 takes no text" });
+    expect(await failure(sidecar.client.respond({ dialogId, text: "a\nb" }))).toMatchObject({
+      code: Code.InvalidArgument,
+    });
+    expect(await sidecar.client.respond({ dialogId, text: "mauve, with dots" })).toMatchObject({ outcome: ANSWERED });
+    await sidecar.untilState(AgentState.IDLE);
+    expect((await sidecar.client.peek({ lines: 50 })).output).toContain("⎿ mauve, with dots");
+  });
+
+  it("refuses a dialog other than the one on the screen, and names that one", async () => {
+    await sidecar.client.nudge({ message: "please run: rm x" });
+    const { id, choices } = await dialog(sidecar);
+    const stale = await failure(sidecar.client.respond({ dialogId: "0123456789abcdef", choice: "1" }));
+    expect(stale).toMatchObject({ code: Code.FailedPrecondition, fields: { dialog_id: id } });
+    const unknown = await failure(sidecar.client.respond({ dialogId: id, choice: "9" }));
+    expect(unknown).toMatchObject({ code: Code.InvalidArgument, fields: { choices: "1 2 3" } });
+    expect((await failure(sidecar.client.respond({ choice: "1" }))).code).toBe(Code.InvalidArgument);
+    const now = await dialog(sidecar);
+    expect([now.id, now.choices]).toEqual([id, choices]);
+    expect(await toolsNow()).toBe("");
+    expect(await sidecar.client.respond({ dialogId: id, choice: "3" })).toMatchObject({ outcome: ANSWERED });
+  });
+
+  it("answers once per request id, and refuses the id with another choice", async () => {
+    await sidecar.client.nudge({ message: "please run: rm x" });
+    const { id: dialogId } = await dialog(sidecar);
+    const answer = { dialogId, choice: "1", requestId: "a-1" };
+    const both = await Promise.all([sidecar.client.respond(answer), sidecar.client.respond(answer)]);
+    expect(both.map((one) => one.outcome)).toEqual([ANSWERED, ANSWERED]);
+    expect((await sidecar.client.respond(answer)).outcome).toBe(ANSWERED);
+    const other = await failure(sidecar.client.respond({ ...answer, choice: "3" }));
+    expect(other.code).toBe(Code.AlreadyExists);
+    expect(await toolsNow()).toBe("rm x\n");
+  });
+
+  it("lets one of two callers answer, and then a waiting message is delivered", async () => {
+    await sidecar.client.nudge({ message: "please run: rm x" });
+    const { id: dialogId } = await dialog(sidecar);
+    await sidecar.client.nudge({ message: "me later", mode: NudgeMode.QUEUE, requestId: "later" });
+    const both = await Promise.allSettled([
+      sidecar.client.respond({ dialogId, choice: "1" }),
+      sidecar.client.respond({ dialogId, choice: "1" }),
+    ]);
+    expect(both.map((one) => one.status).sort()).toEqual(["fulfilled", "rejected"]);
+    await until("the message", 30_000, async () => {
+      const { outcome } = await sidecar.client.getNudge({ requestId: "later" });
+      return outcome === NudgeOutcome.SUBMITTED || undefined;
+    });
+    expect(await toolsNow()).toBe("rm x\n");
+    expect(await takenNow()).toEqual(["please run: rm x", "me later"]);
+  });
+
   it.each([
     ["1", "Yes", "rm x\n"],
-    ["2", "Yes, and do not ask again", "rm x\n"],
     ["3", "No", ""],
+    ["2", "Yes, and do not ask again", "rm x\n"], // the last test here: the agent opens no such dialog afterwards
   ])("selects choice %s (%s) of a permission dialog with the arrows, and confirms it", async (choice, _label, ran) => {
-    await using sidecar = await startSidecar();
     await sidecar.client.nudge({ message: "please run: rm x" });
     const { id: dialogId } = await dialog(sidecar);
     const { outcome, evidence } = await sidecar.client.respond({ dialogId, choice });
     expect(outcome).toBe(ANSWERED);
     expect(evidence.map((one) => one.value)).toContain("the dialog has closed");
     await sidecar.untilState(AgentState.IDLE);
-    expect(await toolsRun(sidecar)).toBe(ran);
+    expect(await toolsNow()).toBe(ran);
     const again = await failure(sidecar.client.respond({ dialogId, choice }));
     expect(again).toMatchObject({ code: Code.FailedPrecondition, fields: { dialog_id: "" } });
-    expect(await toolsRun(sidecar)).toBe(ran);
+    expect(await toolsNow()).toBe(ran);
   });
+});
 
+describe("Respond", () => {
   it("answers the trust dialog, the question and the model list", async () => {
     await using sidecar = await startSidecar((dir) => ({ command: demoCommand(dir, "--trust-dialog") }));
     const trust = await dialog(sidecar);
@@ -72,37 +149,6 @@ describe("Respond", () => {
     });
   });
 
-  it("types a text into a choice that asks for one", async () => {
-    await using sidecar = await startSidecar();
-    await sidecar.client.nudge({ message: "ask: Which colour?|Green|Blue|..." });
-    const { id: dialogId, choices } = await dialog(sidecar);
-    expect(choices.map((one) => one.label)).toEqual(["Green", "Blue", "Type something."]);
-    const without = await failure(sidecar.client.respond({ dialogId, choice: "3" }));
-    expect(without).toMatchObject({ code: Code.InvalidArgument, message: "choice 3 needs a text" });
-    const elsewhere = await failure(sidecar.client.respond({ dialogId, choice: "1", text: "mauve" }));
-    expect(elsewhere).toMatchObject({ code: Code.InvalidArgument, message: "choice 1 takes no text" });
-    expect(await failure(sidecar.client.respond({ dialogId, text: "a\nb" }))).toMatchObject({
-      code: Code.InvalidArgument,
-    });
-    expect(await sidecar.client.respond({ dialogId, text: "mauve, with dots" })).toMatchObject({ outcome: ANSWERED });
-    await sidecar.untilState(AgentState.IDLE);
-    expect((await sidecar.client.peek({ lines: 50 })).output).toContain("⎿ mauve, with dots");
-  });
-
-  it("refuses a dialog other than the one on the screen, and names that one", async () => {
-    await using sidecar = await startSidecar();
-    await sidecar.client.nudge({ message: "please run: rm x" });
-    const { id, choices } = await dialog(sidecar);
-    const stale = await failure(sidecar.client.respond({ dialogId: "0123456789abcdef", choice: "1" }));
-    expect(stale).toMatchObject({ code: Code.FailedPrecondition, fields: { dialog_id: id } });
-    const unknown = await failure(sidecar.client.respond({ dialogId: id, choice: "9" }));
-    expect(unknown).toMatchObject({ code: Code.InvalidArgument, fields: { choices: "1 2 3" } });
-    expect((await failure(sidecar.client.respond({ choice: "1" }))).code).toBe(Code.InvalidArgument);
-    const now = await dialog(sidecar);
-    expect([now.id, now.choices]).toEqual([id, choices]);
-    expect(await toolsRun(sidecar)).toBe("");
-  });
-
   it("reports that another dialog replaced the answered one", async () => {
     await using sidecar = await startSidecar((dir) => ({ command: demoCommand(dir, "--turn-ms", "1") }));
     await sidecar.client.nudge({ message: "run: first\nask: Which?|A|B" });
@@ -115,37 +161,6 @@ describe("Respond", () => {
     expect(await sidecar.client.respond({ dialogId: second.id, choice: "2" })).toMatchObject({ outcome: ANSWERED });
   });
 
-  it("answers once per request id, and refuses the id with another choice", async () => {
-    await using sidecar = await startSidecar();
-    await sidecar.client.nudge({ message: "please run: rm x" });
-    const { id: dialogId } = await dialog(sidecar);
-    const answer = { dialogId, choice: "1", requestId: "a-1" };
-    const both = await Promise.all([sidecar.client.respond(answer), sidecar.client.respond(answer)]);
-    expect(both.map((one) => one.outcome)).toEqual([ANSWERED, ANSWERED]);
-    expect((await sidecar.client.respond(answer)).outcome).toBe(ANSWERED);
-    const other = await failure(sidecar.client.respond({ ...answer, choice: "3" }));
-    expect(other.code).toBe(Code.AlreadyExists);
-    expect(await toolsRun(sidecar)).toBe("rm x\n");
-  });
-
-  it("lets one of two callers answer, and then a waiting message is delivered", async () => {
-    await using sidecar = await startSidecar();
-    await sidecar.client.nudge({ message: "please run: rm x" });
-    const { id: dialogId } = await dialog(sidecar);
-    await sidecar.client.nudge({ message: "me later", mode: NudgeMode.QUEUE, requestId: "later" });
-    const both = await Promise.allSettled([
-      sidecar.client.respond({ dialogId, choice: "1" }),
-      sidecar.client.respond({ dialogId, choice: "1" }),
-    ]);
-    expect(both.map((one) => one.status).sort()).toEqual(["fulfilled", "rejected"]);
-    await until("the message", 30_000, async () => {
-      const { outcome } = await sidecar.client.getNudge({ requestId: "later" });
-      return outcome === NudgeOutcome.SUBMITTED || undefined;
-    });
-    expect(await toolsRun(sidecar)).toBe("rm x\n");
-    expect(await sidecar.taken()).toEqual(["please run: rm x", "me later"]);
-  });
-
   it("reports that dialogs of a generic program are unknown", async () => {
     await using sidecar = await startSidecar({ agent: "generic", command: ["cat"] });
     const call = await failure(sidecar.client.respond({ dialogId: "0123456789abcdef", choice: "1" }));
@@ -153,19 +168,30 @@ describe("Respond", () => {
   });
 });
 
-describe("SendKeys", () => {
-  it("presses keys and types text into the current screen", async () => {
-    await using sidecar = await startSidecar();
+describe("SendKeys to one agent", () => {
+  let sidecar: RunningSidecar;
+  let messages = 0;
+  beforeAll(async () => {
+    sidecar = await startSidecar();
+  });
+  beforeEach(async () => {
     await sidecar.untilState(AgentState.IDLE);
+    messages = (await sidecar.taken()).length;
+  });
+  afterAll(() => sidecar?.[Symbol.asyncDispose]());
+
+  /** The messages that the agent took since the test began. */
+  const takenNow = async () => (await sidecar.taken()).slice(messages);
+
+  it("presses keys and types text into the current screen", async () => {
     expect(await sidecar.client.sendKeys({ text: "Enter -n; C-c" })).toMatchObject({ sent: true });
     await until("the draft", 30_000, async () => (await sidecar.client.status({})).draft || undefined);
     await sidecar.client.sendKeys({ keys: ["BSpace", "!", "Enter"] });
-    await until("the message", 30_000, async () => (await sidecar.taken()).length > 0 || undefined);
-    expect(await sidecar.taken()).toEqual(["Enter -n; C-!"]);
+    await until("the message", 30_000, async () => (await takenNow()).length > 0 || undefined);
+    expect(await takenNow()).toEqual(["Enter -n; C-!"]);
   });
 
   it("refuses keys together with text, neither, an unknown key, too long a text, and an invalid request id", async () => {
-    await using sidecar = await startSidecar();
     const requests = [
       { keys: ["Enter"], text: "x" },
       {},
@@ -179,17 +205,17 @@ describe("SendKeys", () => {
   });
 
   it("presses once per request id", async () => {
-    await using sidecar = await startSidecar();
-    await sidecar.untilState(AgentState.IDLE);
     const request = { text: "x", requestId: "k-1" };
     await Promise.all([sidecar.client.sendKeys(request), sidecar.client.sendKeys(request)]);
     await sidecar.client.sendKeys(request);
     expect((await failure(sidecar.client.sendKeys({ ...request, text: "y" }))).code).toBe(Code.AlreadyExists);
     await sidecar.client.sendKeys({ keys: ["Enter"] });
-    await until("the message", 30_000, async () => (await sidecar.taken()).length > 0 || undefined);
-    expect(await sidecar.taken()).toEqual(["x"]);
+    await until("the message", 30_000, async () => (await takenNow()).length > 0 || undefined);
+    expect(await takenNow()).toEqual(["x"]);
   });
+});
 
+describe("SendKeys", () => {
   it("refuses when the agent is dead", async () => {
     await using sidecar = await startSidecar((dir) => ({
       flags: ["--restart", "never", "--linger", "30s"],
