@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AgentState, EventType } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { processLives } from "../../internal/process/process-lives.ts";
 import { gt } from "../support/bridge/gt-transcript.ts";
@@ -92,21 +92,17 @@ describe.each(ENDS)("a session that ends by %s", (_, act) => {
   });
 });
 
-const MOVES: readonly (readonly [name: string, act: Act])[] = [
-  ["rename-session", tmux("rename-session", "-t", "=claude", "mine")],
-  [
-    "move-window into another session",
-    async (sidecar) => {
-      await inItsTmux(sidecar, "new-session", "-d", "-s", "other", "sleep", "1000");
-      await inItsTmux(sidecar, "move-window", "-s", "=claude:", "-t", "other:");
-    },
-  ],
+/** After `undo`, the agent's pane stands alone in the session `claude` again; the last move leaves no such session. */
+const MOVES: readonly (readonly [name: string, act: Act, undo: Act])[] = [
+  ["rename-session", tmux("rename-session", "-t", "=claude", "mine"), tmux("rename-session", "-t", "=mine", "claude")],
+  ["rename-window", tmux("rename-window", "-t", "=claude:", "dead"), tmux("rename-window", "-t", "=claude:", "agent")],
   [
     "break-pane out of a window with another pane",
     async (sidecar) => {
       await inItsTmux(sidecar, "split-window", "-d", "-t", "%0", "sleep", "1000");
       await inItsTmux(sidecar, "break-pane", "-d", "-s", "%0");
     },
+    tmux("kill-window", "-a", "-t", "%0"),
   ],
   [
     "swap-pane with another session's",
@@ -114,13 +110,29 @@ const MOVES: readonly (readonly [name: string, act: Act])[] = [
       await inItsTmux(sidecar, "new-session", "-d", "-s", "other", "sleep", "1000");
       await inItsTmux(sidecar, "swap-pane", "-d", "-s", "%0", "-t", "other:");
     },
+    async (sidecar) => {
+      await inItsTmux(sidecar, "swap-pane", "-d", "-s", "%0", "-t", "=claude:");
+      await inItsTmux(sidecar, "kill-session", "-t", "=other");
+    },
   ],
-  ["rename-window", tmux("rename-window", "-t", "=claude:", "dead")],
+  [
+    "move-window into another session",
+    async (sidecar) => {
+      await inItsTmux(sidecar, "new-session", "-d", "-s", "other", "sleep", "1000");
+      await inItsTmux(sidecar, "move-window", "-s", "=claude:", "-t", "other:");
+    },
+    async () => {},
+  ],
 ];
 
-describe.each(MOVES)("a change of the session by %s", (_, act) => {
-  it("does not end it: the same agent lives, and takes a message", async () => {
-    await using sidecar = await startSidecar();
+describe("a change of the session", () => {
+  let sidecar: RunningSidecar;
+  beforeAll(async () => {
+    sidecar = await startSidecar();
+  });
+  afterAll(() => sidecar?.[Symbol.asyncDispose]());
+
+  it.each(MOVES)("by %s does not end it: the same agent lives, and takes a message", async (_, act, undo) => {
     await sidecar.untilState(AgentState.IDLE);
     const before = await sidecar.client.status({});
     await act(sidecar, before.agentPid);
@@ -134,6 +146,7 @@ describe.each(MOVES)("a change of the session by %s", (_, act) => {
     }
     expect((await sidecar.client.nudge({ message: "still there?" })).delivered).toBe(true);
     expect(await readyz(sidecar)).toBe(200);
+    await undo(sidecar, before.agentPid);
   });
 });
 
