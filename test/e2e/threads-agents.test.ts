@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { gt } from "../support/bridge/gt-transcript.ts";
 import { requireComponent } from "../support/cluster/components.ts";
 import { eventually } from "../support/eventually.ts";
@@ -85,12 +85,17 @@ async function conversation(server: ThreadsServer, { post, agents, last }: Talk)
 }
 
 describe("real agents in threads", () => {
+  let server: ThreadsServer;
+  beforeAll(async () => {
+    server = await ThreadsServer.start();
+  }, TEST_MS);
+  afterAll(() => server?.[Symbol.asyncDispose]());
+
   it("launch criterion: Claude Code and Codex review, fix and review again, each woken, without a dialog", {
     timeout: TEST_MS,
   }, async (context) => {
     await requireComponent(context, "claude");
     await requireComponent(context, "codex");
-    await using server = await ThreadsServer.start();
     await using reviewer = await ThreadAgent.start(server, {
       ...{ program: "claude-2.1.330", role: "reviewer", model: threadModel(REVIEWS) },
     });
@@ -121,7 +126,6 @@ describe("real agents in threads", () => {
 
   it("OpenCode answers by its tools when it is woken, without a dialog", { timeout: TEST_MS }, async (context) => {
     await requireComponent(context, "opencode");
-    await using server = await ThreadsServer.start();
     await using helper = await ThreadAgent.start(server, {
       ...{ program: "opencode-1.18.33", role: "helper", model: threadModel(ANSWERS) },
     });
