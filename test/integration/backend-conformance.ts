@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { AgentStatus } from "../../internal/session/agent-status.ts";
 import type { NudgeRequest, PeekRequest, WatchRequest, WatchUpdate } from "../../internal/session/types.ts";
 import type { Backend } from "../../internal/terminal/backend.ts";
@@ -29,6 +29,7 @@ const never = new AbortController().signal;
 
 /** The contract of every `Backend`, local or remote. */
 export function backendConformance(name: string, start: Start): void {
+  describe(`${name}: one idle agent`, () => sharedTests(start));
   describe(`${name}: peek`, () => peekTests(start));
   describe(`${name}: nudge`, () => nudgeTests(start));
   describe(`${name}: respond`, () => respondTests(start));
@@ -61,6 +62,112 @@ async function started(start: Start, ...flags: string[]): Promise<AgentPlace> {
     await place[Symbol.asyncDispose]();
     throw err;
   }
+}
+
+function sharedTests(start: Start): void {
+  let place: AgentPlace;
+  let before = 0;
+  beforeAll(async () => {
+    place = await started(start);
+  });
+  beforeEach(async () => {
+    await state(place.backend, "idle");
+    before = (await takenMessages(place)).length;
+  });
+  afterAll(() => place?.[Symbol.asyncDispose]());
+
+  /** The messages that the agent took since the test began. */
+  const takenNow = async () => (await takenMessages(place)).slice(before);
+  const answer = (dialogId: string, choice: string) =>
+    place.backend.respond({ dialogId, choice, requestId: "" }, never);
+
+  it("peek: refuses more than 100,000 lines", async () => {
+    await expect(peek(place.backend, { lines: 100_001 })).rejects.toMatchObject({ kind: "invalid" });
+  });
+
+  it("nudge: arrives once, as its receipt says", async () => {
+    const receipt = await nudge(place.backend, { message: "one message" });
+    expect(receipt).toMatchObject({ outcome: "submitted", error: "", queuePosition: 0 });
+    expect(receipt.evidence.length).toBeGreaterThan(0);
+    expect(receipt.timings.confirmedMs).toBeGreaterThan(0);
+    await state(place.backend, "idle");
+    expect(await takenNow()).toEqual(["one message"]);
+  });
+
+  it("nudge: arrives whole with several lines, wide characters, a dash first, a semicolon last, or 8 KiB", async () => {
+    const messages = ["a\nb\n\nc", "日本語 🎉", "-n 5;", `begin ${"lorem ipsum ".repeat(680)}end`];
+    for (const message of messages) {
+      expect(await nudge(place.backend, { message, mode: "immediate" })).toMatchObject({ outcome: "submitted" });
+    }
+    await state(place.backend, "idle");
+    expect(await takenNow()).toEqual(messages);
+  });
+
+  it("nudge: is refused when cleaning leaves no text", async () => {
+    expect(await nudge(place.backend, { message: "\x1b[31m\x07" })).toMatchObject({ outcome: "unsafe" });
+    await expect(nudge(place.backend, { message: "" })).rejects.toMatchObject({ kind: "invalid" });
+  });
+
+  it("nudge: is typed once for one request id", async () => {
+    const first = await nudge(place.backend, { requestId: "id-1" });
+    expect(await nudge(place.backend, { requestId: "id-1" })).toMatchObject({
+      requestId: "id-1",
+      outcome: first.outcome,
+    });
+    expect(await place.backend.getNudge("id-1", never)).toMatchObject({ outcome: "submitted" });
+    await expect(nudge(place.backend, { requestId: "id-1", message: "other" })).rejects.toMatchObject({
+      kind: "already-exists",
+    });
+    await expect(place.backend.getNudge("id-2", never)).rejects.toMatchObject({ kind: "not-found" });
+    await state(place.backend, "idle");
+    expect(await takenNow()).toEqual(["hello"]);
+  });
+
+  it("nudge: types nothing into a dialog", async () => {
+    await nudge(place.backend, { message: "run: touch forbidden" });
+    await state(place.backend, "dialog");
+    await eventually("its drawing", async () => (await peek(place.backend)).output.includes("Allow this command?"));
+    const drawn = (await peek(place.backend)).output;
+    expect(await nudge(place.backend, { message: "yes" })).toMatchObject({ outcome: "blocked-by-dialog" });
+    expect((await peek(place.backend)).output).toBe(drawn);
+    expect(await takenNow()).toEqual(["run: touch forbidden"]);
+    await place.keys("Escape");
+  });
+
+  it("nudge: types nothing onto a person's draft", async () => {
+    await place.keys("-l", "half a thought");
+    await eventually("the draft", async () => (await place.backend.status(never)).draft);
+    expect(await nudge(place.backend)).toMatchObject({ outcome: "composer-busy" });
+    expect((await peek(place.backend)).output).toContain("half a thought");
+    expect(await takenNow()).toEqual([]);
+    await place.keys(...Array<string>("half a thought".length).fill("BSpace"));
+    await eventually("no draft", async () => !(await place.backend.status(never)).draft);
+  });
+
+  it("respond: answers the requested dialog once", async () => {
+    await nudge(place.backend, { message: "ask: Which?|A|B|C" });
+    const { id } = await eventually("the dialog", async () => (await state(place.backend, "dialog")).dialog);
+    await expect(answer("0123456789abcdef", "1")).rejects.toMatchObject({
+      kind: "precondition",
+      fields: { dialog_id: id },
+    });
+    await expect(answer(id, "4")).rejects.toMatchObject({ kind: "invalid" });
+    const result = await answer(id, "3");
+    expect(result).toMatchObject({ outcome: "answered", evidence: [{ source: "screen", confidence: "strong" }, {}] });
+    await expect(answer(id, "3")).rejects.toMatchObject({
+      kind: "precondition",
+      fields: { dialog_id: "" },
+    });
+    await state(place.backend, "idle");
+    expect((await peek(place.backend)).output).toContain("⎿ C");
+  });
+
+  it("watch: stops when it is asked to", async () => {
+    const stop = new AbortController();
+    const watching = Array.fromAsync(place.backend.watch(watchRequest, stop.signal));
+    setTimeout(() => stop.abort(new Error("enough")), 300);
+    await expect(watching).rejects.toThrow("enough");
+  });
 }
 
 function peekTests(start: Start): void {
@@ -136,34 +243,9 @@ function peekTests(start: Start): void {
     });
     expect(seen.output).toContain("last words");
   });
-
-  it("refuses more than 100,000 lines", async () => {
-    await using place = await start({ argv: () => printer("x"), profile: "generic" });
-    await expect(peek(place.backend, { lines: 100_001 })).rejects.toMatchObject({ kind: "invalid" });
-  });
 }
 
 function nudgeTests(start: Start): void {
-  it("arrives once, as its receipt says", async () => {
-    await using place = await started(start);
-    const receipt = await nudge(place.backend, { message: "one message" });
-    expect(receipt).toMatchObject({ outcome: "submitted", error: "", queuePosition: 0 });
-    expect(receipt.evidence.length).toBeGreaterThan(0);
-    expect(receipt.timings.confirmedMs).toBeGreaterThan(0);
-    await state(place.backend, "idle");
-    expect(await takenMessages(place)).toEqual(["one message"]);
-  });
-
-  it("arrives whole with several lines, wide characters, a dash first, a semicolon last, or 8 KiB", async () => {
-    await using place = await started(start);
-    const messages = ["a\nb\n\nc", "日本語 🎉", "-n 5;", `begin ${"lorem ipsum ".repeat(680)}end`];
-    for (const message of messages) {
-      expect(await nudge(place.backend, { message, mode: "immediate" })).toMatchObject({ outcome: "submitted" });
-    }
-    await state(place.backend, "idle");
-    expect(await takenMessages(place)).toEqual(messages);
-  });
-
   it("waits for a busy agent, unless it is asked to type at once", async () => {
     await using place = await started(start, "--turn-ms", "1500");
     await nudge(place.backend, { message: "first" });
@@ -182,86 +264,14 @@ function nudgeTests(start: Start): void {
     await state(place.backend, "idle");
     expect([...(await takenMessages(place))].sort()).toEqual(messages);
   });
-
-  it("types nothing into a dialog", async () => {
-    await using place = await started(start);
-    await nudge(place.backend, { message: "run: touch forbidden" });
-    await state(place.backend, "dialog");
-    await eventually("its drawing", async () => (await peek(place.backend)).output.includes("Allow this command?"));
-    const before = (await peek(place.backend)).output;
-    expect(await nudge(place.backend, { message: "yes" })).toMatchObject({ outcome: "blocked-by-dialog" });
-    expect((await peek(place.backend)).output).toBe(before);
-    expect(await takenMessages(place)).toEqual(["run: touch forbidden"]);
-  });
-
-  it("types nothing onto a person's draft", async () => {
-    await using place = await started(start);
-    await place.keys("-l", "half a thought");
-    await eventually("the draft", async () => (await place.backend.status(never)).draft);
-    expect(await nudge(place.backend)).toMatchObject({ outcome: "composer-busy" });
-    expect((await peek(place.backend)).output).toContain("half a thought");
-    expect(await takenMessages(place)).toEqual([]);
-  });
-
-  it("is refused when the agent has ended", async () => {
-    await using place = await started(start);
-    await place.keys("-l", "/exit");
-    await place.keys("Enter");
-    await state(place.backend, "dead");
-    expect(await nudge(place.backend)).toMatchObject({ outcome: "agent-dead" });
-  });
-
-  it("is refused when cleaning leaves no text", async () => {
-    await using place = await started(start);
-    expect(await nudge(place.backend, { message: "\x1b[31m\x07" })).toMatchObject({ outcome: "unsafe" });
-    await expect(nudge(place.backend, { message: "" })).rejects.toMatchObject({ kind: "invalid" });
-  });
-
-  it("is typed once for one request id", async () => {
-    await using place = await started(start);
-    const first = await nudge(place.backend, { requestId: "id-1" });
-    expect(await nudge(place.backend, { requestId: "id-1" })).toMatchObject({
-      requestId: "id-1",
-      outcome: first.outcome,
-    });
-    expect(await place.backend.getNudge("id-1", never)).toMatchObject({ outcome: "submitted" });
-    await expect(nudge(place.backend, { requestId: "id-1", message: "other" })).rejects.toMatchObject({
-      kind: "already-exists",
-    });
-    await expect(place.backend.getNudge("id-2", never)).rejects.toMatchObject({ kind: "not-found" });
-    await state(place.backend, "idle");
-    expect(await takenMessages(place)).toEqual(["hello"]);
-  });
 }
 
 function respondTests(start: Start): void {
-  const answer = (backend: Backend, dialogId: string, choice: string) =>
-    backend.respond({ dialogId, choice, requestId: "" }, never);
-
-  it("answers the requested dialog once", async () => {
-    await using place = await started(start);
-    await nudge(place.backend, { message: "ask: Which?|A|B|C" });
-    const { id } = await eventually("the dialog", async () => (await state(place.backend, "dialog")).dialog);
-    await expect(answer(place.backend, "0123456789abcdef", "1")).rejects.toMatchObject({
-      kind: "precondition",
-      fields: { dialog_id: id },
-    });
-    await expect(answer(place.backend, id, "4")).rejects.toMatchObject({ kind: "invalid" });
-    const result = await answer(place.backend, id, "3");
-    expect(result).toMatchObject({ outcome: "answered", evidence: [{ source: "screen", confidence: "strong" }, {}] });
-    await expect(answer(place.backend, id, "3")).rejects.toMatchObject({
-      kind: "precondition",
-      fields: { dialog_id: "" },
-    });
-    await state(place.backend, "idle");
-    expect((await peek(place.backend)).output).toContain("⎿ C");
-  });
-
   it("knows no dialogs of an unknown program", async () => {
     await using place = await start({ argv: () => printer("1. Yes\n2. No"), profile: "generic" });
     await expect(
       eventually("an answer of tmux", () =>
-        answer(place.backend, "x", "1").catch((err: { kind: string }) => {
+        place.backend.respond({ dialogId: "x", choice: "1", requestId: "" }, never).catch((err: { kind: string }) => {
           if (err.kind === "unavailable") return undefined;
           throw err;
         }),
@@ -271,7 +281,7 @@ function respondTests(start: Start): void {
 }
 
 function statusTests(start: Start): void {
-  it("reports idle, busy, dialog and dead", async () => {
+  it("reports idle, busy, dialog and dead, and a nudge of the dead agent is refused", async () => {
     await using place = await started(start, "--turn-ms", "4000");
     const idle = await place.backend.status(never);
     expect(idle).toMatchObject({
@@ -298,6 +308,7 @@ function statusTests(start: Start): void {
     await place.keys("-l", "/exit");
     await place.keys("Enter");
     expect(await state(place.backend, "dead")).toMatchObject({ alive: false, exitCode: 0 });
+    expect(await nudge(place.backend)).toMatchObject({ outcome: "agent-dead" });
   });
 }
 
@@ -328,13 +339,5 @@ function watchTests(start: Start): void {
     expect(updates.some((one) => one.kind === "change" && one.output.includes("something new"))).toBe(true);
     expect(updates.at(-1)).toMatchObject({ kind: "end", alive: false });
     expect(updates.at(-1)?.endReason).not.toBe("");
-  });
-
-  it("stops when it is asked to", async () => {
-    await using place = await started(start);
-    const stop = new AbortController();
-    const watching = Array.fromAsync(place.backend.watch(watchRequest, stop.signal));
-    setTimeout(() => stop.abort(new Error("enough")), 300);
-    await expect(watching).rejects.toThrow("enough");
   });
 }
