@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AgentState } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { afterwards, attached, OWN_TERMINAL, SANE, terminalState } from "../support/sidecar/attached.ts";
 import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
@@ -17,44 +17,59 @@ function wildSidecar(): Promise<RunningSidecar> {
   return startSidecar({ agent: "generic", command: WILD });
 }
 
-it("continues by itself when the serving half is killed, and the window keeps the person's size", async () => {
-  await using sidecar = await startSidecar();
-  await sidecar.untilState(AgentState.IDLE);
-  await using person = await attached(sidecar);
-  await person.sees("> Type a message");
-  await until("the size", 30_000, async () => (await sidecar.client.status({})).cols === 100 || undefined);
-  const before = sidecar.servingPid();
-  process.kill(before, "SIGKILL");
-  await person.sees("reconnected");
-  expect(sidecar.servingPid()).not.toBe(before);
-  expect((await sidecar.client.status({})).cols).toBe(100);
-  person.type("still here");
-  await person.sees("> still here");
-  person.type("\r");
-  await until("the message", 30_000, async () => (await sidecar.taken()).length > 0 || undefined);
-  expect(await sidecar.taken()).toEqual(["still here"]);
-});
+/** A sidecar's start costs more than a test: each test begins where the one before it ended. */
+describe("gt attach to one sidecar", () => {
+  let sidecar: RunningSidecar;
+  beforeAll(async () => {
+    sidecar = await startSidecar();
+  });
+  afterAll(() => sidecar?.[Symbol.asyncDispose]());
 
-it("restores the window's size when the person is cut off together with the serving half", async () => {
-  await using sidecar = await startSidecar();
-  await sidecar.untilState(AgentState.IDLE);
-  await using person = await attached(sidecar);
-  await until("the size", 30_000, async () => (await sidecar.client.status({})).cols === 100 || undefined);
-  process.kill(await person.childPid(), "SIGKILL");
-  process.kill(sidecar.servingPid(), "SIGKILL");
-  const own = async () => (await sidecar.client.status({}).catch(() => ({ cols: 0 }))).cols === 160 || undefined;
-  await until("its own size", 30_000, own);
-});
+  it("ends when its terminal vanishes, although it gets no signal and has nothing to draw", async () => {
+    await sidecar.untilState(AgentState.IDLE);
+    await using person = await attached(sidecar, { by: "setsid -w" }); // in a session of its own it gets no signal
+    const people = async () => (await sidecar.client.status({})).attached;
+    expect(await people()).toBe(1);
+    await person.sees(() => !person.text().includes("detaches")); // the notice is gone: nothing is drawn from here on
+    person.vanish();
+    await until("gt to leave", 60_000, async () => (await people()) === 0 || undefined);
+    await until("its own size", 30_000, async () => (await sidecar.client.status({})).cols === 160 || undefined);
+  });
 
-it("ends when its terminal vanishes, although it gets no signal and has nothing to draw", async () => {
-  await using sidecar = await startSidecar();
-  await sidecar.untilState(AgentState.IDLE);
-  await using person = await attached(sidecar, { by: "setsid -w" }); // in a session of its own it gets no signal
-  const people = async () => (await sidecar.client.status({})).attached;
-  expect(await people()).toBe(1);
-  await person.sees(() => !person.text().includes("detaches")); // the notice is gone: nothing is drawn from here on
-  person.vanish();
-  await until("gt to leave", 60_000, async () => (await people()) === 0 || undefined);
+  it("restores the window's size when the person is cut off together with the serving half", async () => {
+    await sidecar.untilState(AgentState.IDLE);
+    await using person = await attached(sidecar);
+    await until("the size", 30_000, async () => (await sidecar.client.status({})).cols === 100 || undefined);
+    process.kill(await person.childPid(), "SIGKILL");
+    process.kill(sidecar.servingPid(), "SIGKILL");
+    const own = async () => (await sidecar.client.status({}).catch(() => ({ cols: 0 }))).cols === 160 || undefined;
+    await until("its own size", 30_000, own);
+  });
+
+  it("continues by itself when the serving half is killed, and the window keeps the person's size", async () => {
+    await sidecar.untilState(AgentState.IDLE);
+    await using person = await attached(sidecar);
+    await person.sees("> Type a message");
+    await until("the size", 30_000, async () => (await sidecar.client.status({})).cols === 100 || undefined);
+    const before = sidecar.servingPid();
+    process.kill(before, "SIGKILL");
+    await person.sees("reconnected");
+    expect(sidecar.servingPid()).not.toBe(before);
+    expect((await sidecar.client.status({})).cols).toBe(100);
+    person.type("still here");
+    await person.sees("> still here");
+    person.type("\r");
+    await until("the message", 30_000, async () => (await sidecar.taken()).length > 0 || undefined);
+    expect(await sidecar.taken()).toEqual(["still here"]);
+  });
+
+  it("says in one line why it cannot attach, and leaves the terminal untouched", async () => {
+    const gone = { ...sidecar, port: 1, [Symbol.asyncDispose]: () => Promise.resolve() };
+    await using person = await attached(gone, { sees: "code 4" });
+    expect(await afterwards(person, sidecar.dir)).toEqual({ code: 4, ...SANE });
+    expect(person.text()).toContain("gt: error: 127.0.0.1:1: cannot be reached");
+    expect(person.raw()).not.toContain("\x1b[?1049h");
+  });
 });
 
 it.each(["SIGTERM", "SIGHUP"] as const)("restores the terminal when %s ends gt", async (signal) => {
@@ -115,13 +130,4 @@ it("gives the terminal to the shell while it is stopped, and redraws everything 
   person.type("\x1d");
   await person.sees("gt: note: detached from test/polecats/demo");
   await expect.poll(() => terminalState(person)).toEqual(OWN_TERMINAL);
-});
-
-it("says in one line why it cannot attach, and leaves the terminal untouched", async () => {
-  await using sidecar = await startSidecar();
-  const gone = { ...sidecar, port: 1, [Symbol.asyncDispose]: () => Promise.resolve() };
-  await using person = await attached(gone, { sees: "code 4" });
-  expect(await afterwards(person, sidecar.dir)).toEqual({ code: 4, ...SANE });
-  expect(person.text()).toContain("gt: error: 127.0.0.1:1: cannot be reached");
-  expect(person.raw()).not.toContain("\x1b[?1049h");
 });
