@@ -1,8 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { expect, it, type TestContext } from "vitest";
-import type { TestCluster } from "../../support/cluster/cluster.ts";
+import { type TestCluster, untilInCluster } from "../../support/cluster/cluster.ts";
 import type { Ran } from "../../support/run-to-end.ts";
-import { until } from "../../support/sidecar/sidecar.ts";
 
 const LIMIT_MS = 240_000;
 const MANIFEST = new URL("../../../deploy/k8s/adopted-deployment.yaml", import.meta.url);
@@ -35,12 +34,14 @@ export function adoption({ here, run, namespace, image }: Installed): void {
   it("adopts the Deployment of deploy/k8s as printed", { timeout: LIMIT_MS }, async (context) => {
     const cluster = await here(context);
     await cluster.kubectl(["-n", namespace, "apply", "-f", "-"], await manifest());
-    await until("the session", 60_000, async () => await sessionOf("example"));
+    await untilInCluster("the session", 60_000, async () => await sessionOf("example"));
     expect(await run("wait", "example", "--for", "idle", "--timeout", "120s")).toMatchObject(DONE);
     expect(await run("nudge", "example", "hello")).toMatchObject(DONE);
     expect(await sessionOf("example")).toMatchObject({ agent: "example/polecats/example", provider: "demo" });
     await cluster.kubectl(["-n", namespace, "delete", "deployment", "agent-example", "--wait=true"]);
-    await until("it is gone", 90_000, async () => ((await sessionOf("example")) === undefined ? true : undefined));
+    await untilInCluster("it is gone", 90_000, async () =>
+      (await sessionOf("example")) === undefined ? true : undefined,
+    );
   });
 
   it.for([
@@ -61,12 +62,14 @@ export function adoption({ here, run, namespace, image }: Installed): void {
         const session = await sessionOf("example");
         return session?.["status"] === "failed" ? session : undefined;
       };
-      expect(await until("its reason", 90_000, failed)).toMatchObject({
+      expect(await untilInCluster("its reason", 90_000, failed)).toMatchObject({
         reason: "FailedMount",
         error: expect.stringMatching(why),
       });
       await cluster.kubectl(["-n", namespace, "delete", "deployment", "agent-example", "--wait=true"]);
-      await until("it is gone", 90_000, async () => ((await sessionOf("example")) === undefined ? true : undefined));
+      await untilInCluster("it is gone", 90_000, async () =>
+        (await sessionOf("example")) === undefined ? true : undefined,
+      );
     },
   );
 }

@@ -5,6 +5,7 @@ import { EventType, SessionStatus } from "../../../internal/gen/bridge/v1/bridge
 import { NudgeOutcome } from "../../../internal/gen/gastown/v1/common_pb.ts";
 import { gt } from "../../support/bridge/gt-transcript.ts";
 import { CallLoad, DirectCaller } from "../../support/bridge/rotation-scene.ts";
+import { untilInCluster } from "../../support/cluster/cluster.ts";
 import type { RunningReplica } from "../../support/cluster/controller-cluster.ts";
 import { ClusterEventReader } from "../../support/cluster/event-reader.ts";
 import { reaches, startDemoSession, useTwoReplicas } from "../../support/cluster/two-replicas.ts";
@@ -67,7 +68,7 @@ describe("the controller on a real cluster, with agents in a namespace that enfo
       const kept: boolean[] = [];
       for await (const { done } of pair.second.client.streamEvents({ sessionId: "one", afterSeq: 0n })) kept.push(done);
       expect(kept.at(-1)).toBe(true);
-      await until("the pod and its Secret to go", WAIT_MS, async () => {
+      await untilInCluster("the pod and its Secret to go", WAIT_MS, async () => {
         const left = await cluster.kubectl(["-n", agents, "get", "pods,secrets", "-o", "name"]);
         return left.trim() === "" ? true : undefined;
       });
@@ -94,11 +95,11 @@ describe("the controller on a real cluster, with agents in a namespace that enfo
       });
       const get = ["-n", agents, "get", "secret", `${pod}-token`, "--ignore-not-found", "-o", "jsonpath={.data.token}"];
       const held = async () => Buffer.from(await cluster.kubectl(get), "base64").toString();
-      await until("a renewed token", WAIT_MS, async () =>
+      await untilInCluster("a renewed token", WAIT_MS, async () =>
         decodeToken(await held()).claims["jti"] === claims["jti"] ? undefined : true,
       );
       await pair.first.client.stopSession({ sessionId: "token" });
-      await until("the token to go", WAIT_MS, async () => ((await held()) === "" ? true : undefined));
+      await untilInCluster("the token to go", WAIT_MS, async () => ((await held()) === "" ? true : undefined));
     },
     LIMIT_MS,
   );
@@ -274,7 +275,7 @@ describe("the controller on a real cluster, with agents in a namespace that enfo
       using late = pair.first.connect();
       await made.renewClient();
       const rest = CallLoad.begin([pair.first, pair.second], sessions);
-      await until("the end of the replacement", WAIT_MS, () => isPhase("steady"), pair.first.log);
+      await untilInCluster("the end of the replacement", WAIT_MS, () => isPhase("steady"), pair.first.log);
       await rest.enough();
       expect(await rest.end()).toMatchObject({ failed: [] });
       expect(calls).toBeGreaterThan(20);
@@ -338,7 +339,7 @@ describe("the controller on a real cluster, with agents in a namespace that enfo
       await other.kill("SIGCONT");
       await other.client.stopSession({ sessionId: "two", force: true });
       await reaches(other, "two", SessionStatus.STOPPED);
-      await until("its pod to go", WAIT_MS, async () => {
+      await untilInCluster("its pod to go", WAIT_MS, async () => {
         return (await cluster.kubectl(own)).trim() === "" ? true : undefined;
       });
     },

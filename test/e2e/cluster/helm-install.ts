@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vit
 import { createClient } from "../../../pkg/bridgeclient/index.ts";
 import { FollowedSession } from "../../support/bridge/followed-session.ts";
 import { gt } from "../../support/bridge/gt-transcript.ts";
-import type { TestCluster } from "../../support/cluster/cluster.ts";
+import { type TestCluster, untilInCluster } from "../../support/cluster/cluster.ts";
 import { component, requireComponent } from "../../support/cluster/components.ts";
 import { CHART, Helm, splitImage } from "../../support/cluster/helm.ts";
 import { requireCluster, shared } from "../../support/cluster/shared-cluster.ts";
@@ -190,7 +190,7 @@ describe("the chart, installed on a real cluster and used from outside the clust
       await found.kubectl(["-n", AGENTS, "patch", "role", "gastown-reader", "--type=json", "-p", patch]);
     };
     const works = async () => ((await peek()).stdout.includes("hello from outside") ? true : undefined);
-    await until("a peek with all rights", 30_000, works);
+    await untilInCluster("a peek with all rights", 30_000, works);
     const needed: string[] = [];
     for (const [i, { resources, verbs }] of rules.entries()) {
       for (const verb of verbs) {
@@ -200,7 +200,7 @@ describe("the chart, installed on a real cluster and used from outside the clust
             .filter((rule) => rule.verbs.length > 0),
         );
         const isRefused = async () => ((await peek()).stderr.includes("forbidden") ? true : undefined);
-        await until(`a peek without ${verb} ${resources} refused`, 30_000, isRefused);
+        await untilInCluster(`a peek without ${verb} ${resources} refused`, 30_000, isRefused);
         needed.push(`${verb} ${resources}`);
       }
     }
@@ -263,7 +263,7 @@ describe("the chart, installed on a real cluster and used from outside the clust
     expect(await run("stop", "first-demo")).toMatchObject({ code: 0 });
     const left = async () =>
       await found.kubectl(["-n", AGENTS, "get", "pods,secrets", "-l", "gastown.io/session=first-demo", "-o", "name"]);
-    await until("no pod and no Secret", 90_000, async () => (await left()).trim() === "" || undefined);
+    await untilInCluster("no pod and no Secret", 90_000, async () => (await left()).trim() === "" || undefined);
   });
 
   // The upgrade replaces the controllers, and with them the end of the forwarded port.
@@ -296,7 +296,7 @@ describe("the chart, installed on a real cluster and used from outside the clust
     forward = undefined;
     await helm.run("uninstall", "gastown", "-n", SYSTEM, "--wait", "--timeout", "240s");
     const pods = async () => (await found.kubectl(["-n", AGENTS, "get", "pods,secrets", "-o", "name"])).trim();
-    await until("no pod and no Secret of ours", 90_000, async () => (await pods()) === "" || undefined);
+    await untilInCluster("no pod and no Secret of ours", 90_000, async () => (await pods()) === "" || undefined);
     expect(await found.kubectl(["-n", "gastown-ca", "get", "secret", "gastown-ca", "-o", "name"])).toContain(
       "gastown-ca",
     );
@@ -304,7 +304,7 @@ describe("the chart, installed on a real cluster and used from outside the clust
     await found.kubectl(command.split(" "));
     const namespaces = async () =>
       (await found.kubectl(["get", "namespaces", "-o", "name"])).match(/gastown-(?:agents|ca)/);
-    await until("no namespace of ours", 90_000, async () => (await namespaces()) === null || undefined);
+    await untilInCluster("no namespace of ours", 90_000, async () => (await namespaces()) === null || undefined);
     const kinds = "pods,deployments,services,jobs,secrets,roles,rolebindings,networkpolicies,leases";
     expect((await found.kubectl(["-n", SYSTEM, "get", kinds, "-o", "name"])).trim()).toBe("");
     const policies = ["get", "validatingadmissionpolicies,validatingadmissionpolicybindings", "-o", "name"];

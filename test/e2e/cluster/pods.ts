@@ -5,9 +5,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vitest";
 import { TestCa } from "../../support/bridge/certificates.ts";
 import { gt } from "../../support/bridge/gt-transcript.ts";
-import { manifest, type TestCluster } from "../../support/cluster/cluster.ts";
+import { manifest, type TestCluster, untilInCluster } from "../../support/cluster/cluster.ts";
 import { requireCluster, shared } from "../../support/cluster/shared-cluster.ts";
-import { until } from "../../support/sidecar/sidecar.ts";
 
 const LIMIT_MS = 600_000;
 const NAMESPACE = "agents";
@@ -57,7 +56,7 @@ describe("a pod on a real cluster, in a namespace that enforces Pod Security res
   const apply = (text: string) => (cluster as TestCluster).kubectl(["-n", NAMESPACE, "apply", "-f", "-"], text);
   const facts = async (path: string) => await kubectl("get", "pod", POD, "-o", `jsonpath={${path}}`);
   const isReady = async () => (await facts('.status.conditions[?(@.type=="Ready")].status').catch(() => "")) === "True";
-  const untilReady = () => until("a ready pod", 120_000, async () => (await isReady()) || undefined);
+  const untilReady = () => untilInCluster("a ready pod", 120_000, async () => (await isReady()) || undefined);
 
   /** Applies a pod and the policy, and deletes the pod at the end. */
   async function pod(name: string, change: (text: string) => string = (text) => text): Promise<AsyncDisposable> {
@@ -70,7 +69,11 @@ describe("a pod on a real cluster, in a namespace that enforces Pod Security res
     return {
       [Symbol.asyncDispose]: async () => {
         await kubectl("delete", "pod", POD, "--ignore-not-found", "--force", "--grace-period=0").catch(() => {});
-        await until("no pod", 60_000, async () => (await facts(".metadata.name").catch(() => "")) === "" || undefined);
+        await untilInCluster(
+          "no pod",
+          60_000,
+          async () => (await facts(".metadata.name").catch(() => "")) === "" || undefined,
+        );
       },
     };
   }
@@ -144,7 +147,7 @@ describe("a pod on a real cluster, in a namespace that enforces Pod Security res
       if (first === undefined) return context.skip("the pod's processes are not on this machine");
       process.kill(first, "SIGKILL");
       const restarts = async () => (await facts(".status.containerStatuses[0].restartCount")) === "1" || undefined;
-      await until("a restart", 60_000, restarts);
+      await untilInCluster("a restart", 60_000, restarts);
       await untilReady();
       await using again = await found.forward(POD, 9090, "-n", NAMESPACE);
       const repeated = await gt(["nudge", "example", "before", "--request-id", "one", ...at(again.port)], env());
@@ -206,7 +209,7 @@ describe("a pod on a real cluster, in a namespace that enforces Pod Security res
         const memory = ours?.containers?.[0]?.memory;
         return memory?.workingSetBytes > 0 ? Math.round(memory.workingSetBytes / 1024 / 1024) : undefined;
       };
-      const charged = await until("the kubelet's figure", 90_000, mebibytes);
+      const charged = await untilInCluster("the kubelet's figure", 90_000, mebibytes);
       process.stderr.write(`pod, idle, demo agent included: ${charged} MiB working set\n`);
       expect(charged).toBeLessThan(256);
     },
@@ -227,7 +230,7 @@ describe("a pod on a real cluster, in a namespace that enforces Pod Security res
       await found.control("crash", "node");
       await found.control("start", "node");
       await untilReady();
-      expect(await until("an answer", 60_000, () => agentPid().catch(() => undefined))).toBe(before);
+      expect(await untilInCluster("an answer", 60_000, () => agentPid().catch(() => undefined))).toBe(before);
       expect(await facts(".status.containerStatuses[0].restartCount")).toBe("0");
     },
     LIMIT_MS,

@@ -5,14 +5,13 @@ import { join } from "node:path";
 import { expect, it, type TestContext } from "vitest";
 import { signClaims } from "../../../internal/auth/mint-token.ts";
 import { sessionIdOf } from "../../../internal/relay/links/bridge-names.ts";
-import type { TestCluster } from "../../support/cluster/cluster.ts";
+import { type TestCluster, untilInCluster } from "../../support/cluster/cluster.ts";
 import { Containers } from "../../support/cluster/containers.ts";
 import { splitImage } from "../../support/cluster/helm.ts";
 import { TAKEN_LOG, takenIn } from "../../support/cluster/live-pod.ts";
 import { Coordinator } from "../../support/relay/relay-bed.ts";
 import { SeedAgent, textResult } from "../../support/relay/seed-agent.ts";
 import { townClaims } from "../../support/relay/trusted-relay.ts";
-import { until } from "../../support/sidecar/sidecar.ts";
 
 const LIMIT_MS = 600_000;
 const NATS = "nats";
@@ -112,13 +111,13 @@ export function relays({ here, clientDir, bridge, namespaces, upgrade, image }: 
       await takenIn({ agents, cluster }, sessionIdOf({ sessionId: session, role: "coding" }, 1)).catch(
         () => [] as readonly string[],
       );
-    await until("the agent to take it", 180_000, async () => ((await taken()).length > 0 ? true : undefined));
+    await untilInCluster("the agent to take it", 180_000, async () => ((await taken()).length > 0 ? true : undefined));
     const holder = async () => {
       for (const pod of await pods(cluster))
         if ((await metric(cluster, pod, "gastown_relay_turns_open")) === 1) return pod;
       return undefined;
     };
-    const pod = await until("the relay with the turn", 60_000, holder);
+    const pod = await untilInCluster("the relay with the turn", 60_000, holder);
     await cluster.kubectl(["-n", system, "delete", pod, "--wait=true", "--timeout=60s"]);
     expect(await given.stored("RELAY_RESULTS", `sessions.${session}.results.coding`)).toEqual([]);
     const [result] = await given.results(session, 1);

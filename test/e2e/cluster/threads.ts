@@ -5,7 +5,7 @@ import { expect, it, type TestContext } from "vitest";
 import { systemClock } from "../../../internal/base/clock.ts";
 import { asObjects, asText, type Json, objectAt } from "../../../internal/base/json-fields.ts";
 import { findThreads, ThreadsClient } from "../../../internal/threads/client/threads-client.ts";
-import type { TestCluster } from "../../support/cluster/cluster.ts";
+import { type TestCluster, untilInCluster } from "../../support/cluster/cluster.ts";
 import { Containers } from "../../support/cluster/containers.ts";
 import { TAKEN_LOG, takenIn } from "../../support/cluster/live-pod.ts";
 import type { Ran } from "../../support/run-to-end.ts";
@@ -195,7 +195,7 @@ export function threads({ here, clientDir, namespaces, upgrade, run, image }: In
     }
     expect(await ann.call("verify_audit", {})).toMatchObject({ ok: true });
     // One that started without the database is started again after a while.
-    await until("three servers ready", TALK_MS, async () => {
+    await untilInCluster("three servers ready", TALK_MS, async () => {
       const args = ["-n", system, "get", "deployment", "gastown-threads", "-o", "jsonpath={.status.readyReplicas}"];
       return (await cluster.kubectl(args)) === "3" || undefined;
     });

@@ -3,12 +3,14 @@ import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { systemClock } from "../../../internal/base/clock.ts";
 import { runToEnd } from "../run-to-end.ts";
 import { component } from "./components.ts";
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 const MINUTE = 60_000;
+const LOOK_PAUSE_MS = 500;
 const API_PORT_FREE = "while ss -Htln 'sport = :6443' | grep -q .; do sleep 0.02; done";
 
 /** A Kubernetes cluster for tests. */
@@ -137,4 +139,23 @@ class KubeconfigCluster implements TestCluster {
 export async function manifest(name: string, image: string): Promise<string> {
   const text = await readFile(`${root}deploy/k8s/${name}`, "utf8");
   return text.replaceAll("image: gt-sidecar:0.1.0", `image: ${image}\n      imagePullPolicy: IfNotPresent`);
+}
+
+/**
+ * As `until`, for an `ask` that starts a program: kubectl takes some 0.07 s of processor time, gt more. Ends up to half a
+ * second late, so it is not for waits that are measured.
+ */
+export async function untilInCluster<T>(
+  what: string,
+  ms: number,
+  ask: () => Promise<T | undefined>,
+  context: () => string = () => "",
+): Promise<T> {
+  const begun = performance.now();
+  for (;;) {
+    const answer = await ask();
+    if (answer !== undefined) return answer;
+    if (performance.now() - begun > ms) throw new Error(`waited ${ms} ms for ${what}\n${context()}`);
+    await systemClock.sleep(LOOK_PAUSE_MS);
+  }
 }

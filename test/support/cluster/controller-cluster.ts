@@ -311,16 +311,15 @@ export class ControllerCluster implements AsyncDisposable {
     await this.#write("shop.pub", this.tokenKeys.publicKey.export({ type: "spki", format: "pem" }).toString());
     const agents = generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" });
     await this.#write("agents.key", agents.toString());
-    const files = [
-      `--from-file=ca.crt=${await this.#write("ca.crt", this.#caPem)}`,
-      `--from-file=ca.key=${await this.#write("ca.key", privateKeyPem(keys.privateKey))}`,
+    const data = { "ca.crt": this.#caPem, "ca.key": privateKeyPem(keys.privateKey) };
+    const labels = { "pod-security.kubernetes.io/enforce": "restricted" };
+    const space = (name: string, more = {}) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name, ...more } });
+    const secret = { metadata: { name: this.ca.secret, namespace: CA_NAMESPACE }, stringData: data };
+    const items = [
+      ...[space(CA_NAMESPACE), space(SYSTEM), space(this.agents, { labels }), space(this.adopting, { labels })],
+      { apiVersion: "v1", kind: "Secret", ...secret },
     ];
-    const { cluster } = this;
-    for (const name of [CA_NAMESPACE, SYSTEM, this.agents, this.adopting])
-      await cluster.kubectl(["create", "namespace", name]);
-    const restricted = "pod-security.kubernetes.io/enforce=restricted";
-    for (const name of [this.agents, this.adopting]) await cluster.kubectl(["label", "namespace", name, restricted]);
-    await cluster.kubectl(["-n", CA_NAMESPACE, "create", "secret", "generic", "gastown-ca", ...files]);
+    await this.cluster.kubectl(["create", "-f", "-"], JSON.stringify({ apiVersion: "v1", kind: "List", items }));
   }
 
   async #write(name: string, text: string): Promise<string> {
