@@ -2,19 +2,18 @@ import { execFile } from "node:child_process";
 import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vitest";
 import type { ControllerConfig } from "../../cmd/gt-controller/controller-config.ts";
 import { agentPod } from "../../internal/controller/pods/pod-template.ts";
 import { sessionPodPlan } from "../../internal/controller/sessions/session-pod.ts";
 import { gt } from "../support/bridge/gt-transcript.ts";
-import { type TestCluster, testCluster } from "../support/cluster/cluster.ts";
+import { type TestCluster, testCluster, untilInCluster } from "../support/cluster/cluster.ts";
 import { component, requireComponent } from "../support/cluster/components.ts";
 import { CHART, configIn, Helm, manifestsOf } from "../support/cluster/helm.ts";
 import { plainPod } from "../support/cluster/plain-pod.ts";
 import { rulesOf } from "../support/cluster/rules-of.ts";
-import { until } from "../support/sidecar/sidecar.ts";
+import { programFile } from "../support/programs.ts";
 import { chartLeftovers } from "./chart-leftovers.ts";
 import { chartUpgrades } from "./chart-upgrades.ts";
 
@@ -30,7 +29,10 @@ describe("the chart on a real API server", () => {
   let helm: Helm;
   let dir = "";
   let notes = "";
+  let manifest = "";
   let config: ControllerConfig;
+  /** The cluster admin's kubeconfig, as JSON. */
+  let adminView = "";
 
   const values = {
     namespaces: [
@@ -54,14 +56,16 @@ describe("the chart on a real API server", () => {
     const file = join(dir, "values.json");
     await writeFile(file, JSON.stringify(values));
     notes = await helm.run("install", "gastown", CHART, "-n", SYSTEM, "--create-namespace", "-f", file);
-    config = configIn(await helm.run("get", "manifest", "gastown", "-n", SYSTEM));
+    manifest = await helm.run("get", "manifest", "gastown", "-n", SYSTEM);
+    config = configIn(manifest);
+    adminView = await cluster.kubectl(["config", "view", "--raw", "--minify", "-o", "json"]);
     const spoofed = JSON.stringify(plainPod("first", { "gastown.io/agent": "x" }));
     const isRefused = async () =>
       await cluster?.kubectl(["-n", AGENTS, "create", "--dry-run=server", "-f", "-"], spoofed).then(
         () => undefined,
         (err) => /only the controller/.test(String(err)) || undefined,
       );
-    await until("the label policy in force", 60_000, isRefused);
+    await untilInCluster("the label policy in force", 60_000, isRefused);
   }, LIMIT_MS);
 
   afterAll(async () => {
@@ -296,6 +300,7 @@ describe("the chart on a real API server", () => {
   }, async (context) => {
     const found = await here(context);
     const hooks = manifestsOf(await helm.run("get", "hooks", "gastown", "-n", SYSTEM));
+    manifest = await helm.run("get", "manifest", "gastown", "-n", SYSTEM);
     const accounts = hooks.filter(({ kind }) => ["ServiceAccount", "Role", "RoleBinding"].includes(kind));
     await found.kubectl(["apply", "-f", "-"], accounts.map((one) => JSON.stringify(one)).join("\n---\n"));
     await controllerAs(`system:serviceaccount:${SYSTEM}:gastown-uninstall`, "uninstall", "--timeout", "60s");
@@ -308,16 +313,14 @@ describe("the chart on a real API server", () => {
       "deployments,services,serviceaccounts,configmaps,roles,rolebindings,networkpolicies,jobs,validatingadmissionpolicies,poddisruptionbudgets";
     const left = async () =>
       (await found.kubectl(["get", kinds, "-A", "-l", "app.kubernetes.io/instance=gastown", "-o", "name"])).trim();
-    await until("nothing left", 60_000, async () => (await left()) === "" || undefined);
+    await untilInCluster("nothing left", 60_000, async () => (await left()) === "" || undefined);
     for (const name of ["gastown-ca", AGENTS]) await found.kubectl(["get", "namespace", name, "-o", "name"]);
     expect(await found.kubectl(["-n", ADOPTING, "get", "pod", "adopted", "-o", "name"])).toContain("adopted");
   });
 
   /** A kubeconfig with the rights of an account, and the name of its context. */
   async function kubeconfigAs(account: string): Promise<{ readonly path: string; readonly context: string }> {
-    const view = JSON.parse(
-      await (cluster as TestCluster).kubectl(["config", "view", "--raw", "--minify", "-o", "json"]),
-    );
+    const view = JSON.parse(adminView);
     view.users[0].user.as = account;
     const path = join(dir, "kubeconfig.json");
     await writeFile(path, JSON.stringify(view), { mode: 0o600 });
@@ -336,13 +339,11 @@ describe("the chart on a real API server", () => {
   async function controllerAs(account: string, ...args: readonly string[]): Promise<string> {
     const { path: kubeconfig } = await kubeconfigAs(account);
     const file = join(dir, "controller.yaml");
-    const [map] = manifestsOf(await helm.run("get", "manifest", "gastown", "-n", SYSTEM)).filter(
-      ({ kind }) => kind === "ConfigMap",
-    );
+    const [map] = manifestsOf(manifest).filter(({ kind }) => kind === "ConfigMap");
     await writeFile(file, map?.data?.["controller.yaml"] ?? "");
     const flags = ["--config", file, "--kubeconfig", kubeconfig, "--namespace", SYSTEM];
-    const main = fileURLToPath(new URL("../../cmd/gt-controller/main.ts", import.meta.url));
-    const { stdout } = await promisify(execFile)(process.execPath, [main, ...args, ...flags], { timeout: 60_000 });
+    const command = [programFile("gt-controller"), ...args, ...flags];
+    const { stdout } = await promisify(execFile)(process.execPath, command, { timeout: 60_000 });
     return stdout;
   }
 });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { until } from "../support/sidecar/sidecar.ts";
+import { untilInCluster } from "../support/cluster/cluster.ts";
 import { type Release, upgradeOf } from "./chart-upgrades.ts";
 
 const LIMIT_MS = 600_000;
@@ -26,7 +26,7 @@ export function chartLeftovers({ here, helm, dir, values }: Release): void {
     const files = ["-n", SYSTEM, "get", "secret", "gastown-client-admin", "--ignore-not-found", "-o", "name"];
     expect(await found.kubectl(files)).toContain("gastown-client-admin");
     await upgrade({ setup: { client: { name: "ops" } } });
-    await until("the files gone", 60_000, async () => (await found.kubectl(files)) === "" || undefined);
+    await untilInCluster("the files gone", 60_000, async () => (await found.kubectl(files)) === "" || undefined);
     await helm().run("rollback", "gastown", "1", "-n", SYSTEM);
   });
 
@@ -50,7 +50,7 @@ export function chartLeftovers({ here, helm, dir, values }: Release): void {
       const system = ["-n", SYSTEM];
       await found.kubectl([...system, "create", "quota", "no-jobs", "--hard=count/jobs.batch=1"]);
       const hard = ["get", "quota", "no-jobs", "-o", "jsonpath={.status.used}"];
-      await until(
+      await untilInCluster(
         "the quota in force",
         30_000,
         async () => /"1"/.test(await found.kubectl([...system, ...hard])) || undefined,

@@ -142,8 +142,8 @@ export async function manifest(name: string, image: string): Promise<string> {
 }
 
 /**
- * As `until`, for an `ask` that starts a program: kubectl takes some 0.07 s of processor time, gt more. Ends up to half a
- * second late, so it is not for waits that are measured.
+ * As `until`, for an `ask` that starts a program: kubectl takes some 0.07 s of processor time, gt more. Ends up to half
+ * a second late, so it is not for waits that are measured.
  */
 export async function untilInCluster<T>(
   what: string,
