@@ -75,6 +75,18 @@ describe("the text", () => {
     });
     expect(taken).toEqual([]);
   });
+
+  it("is sent to a terminal in copy mode, tree mode or clock mode: it still arrives", async () => {
+    const modes = ["copy-mode", "choose-tree", "clock-mode"];
+    const taken = await takenOf(async () => {
+      for (const mode of modes) {
+        await inItsTmux(sidecar, mode, "-t", "PANE");
+        expect((await inItsTmux(sidecar, "display-message", "-p", "-t", "PANE", "#{pane_in_mode}")).trim()).toBe("1");
+        expect(await sidecar.client.nudge({ message: `hello in ${mode}` })).toMatchObject(SUBMITTED);
+      }
+    });
+    expect(taken).toEqual(modes.map((mode) => `hello in ${mode}`));
+  });
 });
 
 describe("a program that reads line by line", () => {
@@ -159,17 +171,6 @@ describe("the agent", () => {
 });
 
 describe("the terminal", () => {
-  it("is in copy mode, tree mode or clock mode: the text still arrives", async () => {
-    await using sidecar = await idle(await startSidecar((dir) => ({ command: demoCommand(dir, "--turn-ms", "20") })));
-    const modes = ["copy-mode", "choose-tree", "clock-mode"];
-    for (const mode of modes) {
-      await inItsTmux(sidecar, mode, "-t", "PANE");
-      expect((await inItsTmux(sidecar, "display-message", "-p", "-t", "PANE", "#{pane_in_mode}")).trim()).toBe("1");
-      expect(await sidecar.client.nudge({ message: `hello in ${mode}` })).toMatchObject(SUBMITTED);
-    }
-    expect(await sidecar.taken()).toEqual(modes.map((mode) => `hello in ${mode}`));
-  });
-
   it("accepts no input: nothing is reported as submitted", async () => {
     await using sidecar = await idle(await startSidecar());
     await inItsTmux(sidecar, "select-pane", "-d", "-t", "PANE");

@@ -3,10 +3,10 @@ import { createConnection, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { kill } from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { calmTime } from "../support/calm-time.ts";
-import { startSidecar, until } from "../support/sidecar/sidecar.ts";
+import { type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
 import { inItsTmux } from "../support/sidecar/sidecar-hands.ts";
 
 /** The pid of the control client, once there is one other than `before`. */
@@ -27,9 +27,14 @@ function childrenOf(pid: number): readonly string[] {
 }
 
 describe("tmux's control client", () => {
+  let sidecar: RunningSidecar;
+  beforeAll(async () => {
+    sidecar = await startSidecar();
+  });
+  beforeEach(() => sidecar.untilState(AgentState.IDLE));
+  afterAll(() => sidecar?.[Symbol.asyncDispose]());
+
   it("is a child of the supervising half, as the serving half runs no program", async () => {
-    await using sidecar = await startSidecar();
-    await sidecar.untilState(AgentState.IDLE);
     const status = readFileSync(`/proc/${await clientPid(sidecar)}/status`, "latin1");
     expect(Number(/^PPid:\s+(\d+)/m.exec(status)?.[1])).toBe(sidecar.process.pid);
     expect(childrenOf(sidecar.servingPid())).toEqual([]);
@@ -37,8 +42,6 @@ describe("tmux's control client", () => {
   });
 
   it("is restarted within a second after kill -9, and the agent takes the next message", async () => {
-    await using sidecar = await startSidecar();
-    await sidecar.untilState(AgentState.IDLE);
     const { agentPid } = await sidecar.client.status({});
     for (let i = 0; i < 5; i++) {
       const before = await clientPid(sidecar);
@@ -56,8 +59,6 @@ describe("tmux's control client", () => {
   });
 
   it("runs only once, however many connect, and the sidecar gets its own back", async () => {
-    await using sidecar = await startSidecar();
-    await sidecar.untilState(AgentState.IDLE);
     const sockets = Array.from({ length: 50 }, () => createConnection(join(sidecar.stateDir, "clients.sock")));
     for (const socket of sockets) socket.on("error", () => {});
     await sleep(500);
@@ -69,13 +70,11 @@ describe("tmux's control client", () => {
       return lines.length === 1 || undefined;
     });
   });
-});
 
-describe("connections that open and close faster than a control client starts", () => {
   // tmux before 3.7 dies if a control client is killed or ends while another one identifies itself.
-  it("end neither tmux nor the agent", { timeout: 120_000 }, async () => {
-    await using sidecar = await startSidecar();
-    await sidecar.untilState(AgentState.IDLE);
+  it("may be requested and dropped faster than it starts, which ends neither tmux nor the agent", {
+    timeout: 120_000,
+  }, async () => {
     const { agentPid } = await sidecar.client.status({});
     const server = await inItsTmux(sidecar, "display-message", "-p", "#{pid}");
     for (let i = 0; i < 150; i++) {

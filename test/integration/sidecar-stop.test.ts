@@ -13,10 +13,12 @@ const stop = (sidecar: RunningSidecar, graceMs: number, force = false) =>
   sidecar.client.stopAgent({ graceMs: BigInt(graceMs), force });
 
 describe("StopAgent", () => {
-  it("ends the agent, keeps it ended, serves for the linger time, and reports how it ended", async () => {
+  it("refuses a grace time below zero; ends the agent, keeps it ended, serves for the linger time, and reports its end", async () => {
     await using sidecar = await startSidecar({ flags: ["--restart", "always", ...LINGER] });
     await sidecar.untilState(AgentState.IDLE);
     const { agentPid } = await sidecar.client.status({});
+    await expect(stop(sidecar, -1)).rejects.toThrow("grace_ms");
+    expect(isAlive(agentPid)).toBe(true);
     expect(await stop(sidecar, 10_000)).toMatchObject({ exitCode: 0, signal: "", alreadyStopped: false });
     expect(isAlive(agentPid)).toBe(false);
     const nudge = await sidecar.client.nudge({ message: "too late" });
@@ -70,11 +72,6 @@ describe("StopAgent", () => {
     expect(await stopped).toBe("cut");
     expect(await sidecar.exited).toBe(9);
     expect(sidecar.log().split("agent stopped")).toHaveLength(2); // it is logged once
-  });
-
-  it("refuses a grace time below zero", async () => {
-    await using sidecar = await startSidecar();
-    await expect(stop(sidecar, -1)).rejects.toThrow("grace_ms");
   });
 });
 
