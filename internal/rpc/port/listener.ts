@@ -30,6 +30,8 @@ export interface ListenerLimits extends HandshakeRate {
   readonly maxHalfOpen: number;
   /** The most open streams of an HTTP/2 connection; further ones are reset before any code sees them. */
   readonly maxStreams: number;
+  /** HTTP/1.1 callers are told that an idle connection lasts this long; see `OpenConnections`. */
+  readonly idleMs: number;
 }
 
 /** Why a connection failed before its first request. */
@@ -214,7 +216,7 @@ function http1Limits(limits: ListenerLimits) {
     requestTimeout: limits.requestTimeoutMs,
     connectionsCheckingInterval: Math.max(100, Math.min(5000, Math.round(limits.handshakeTimeoutMs / 2))),
     maxHeaderSize: MAX_HEADER_BYTES,
-    keepAliveTimeout: 60_000,
+    keepAliveTimeout: limits.idleMs,
   };
 }
 
