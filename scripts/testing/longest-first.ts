@@ -5,7 +5,12 @@ const LONGEST = [
   "e2e/cluster.test.ts",
   "e2e/hostile.test.ts",
   "e2e/lab.test.ts",
+  "e2e/threads-runtimes.test.ts",
+  "integration/chart-cluster.test.ts",
+  "integration/controller-frozen.test.ts",
   "integration/sidecar-session-end.test.ts",
+  "integration/controller-replicas.test.ts",
+  "integration/terminal-local.test.ts",
 ];
 
 /** Sorts as vitest does, but the longest first. */
