@@ -84,11 +84,17 @@ it.each([[["--json"]], [[]]])(
       await eventually("its wake", () => said.includes("town/other"), WAIT_MS);
       expect(said).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f-\x9f]/);
       if (flags.length === 0) return;
-      const lines = said.split("\n").slice(0, -1);
-      const updates = lines.map((line) => JSON.parse(line) as JsonObject);
-      const kinds = new Set(updates.flatMap((update) => Object.keys(update)));
-      expect([...kinds]).toEqual(expect.arrayContaining(["snapshot", "message", "thread", "wake"]));
-      const seqs = updates.flatMap(({ message }) =>
+      const updates = () =>
+        said
+          .split("\n")
+          .slice(0, -1)
+          .map((line) => JSON.parse(line) as JsonObject);
+      const isWhole = () => {
+        const kinds = new Set(updates().flatMap((update) => Object.keys(update)));
+        return ["snapshot", "message", "thread", "wake"].every((kind) => kinds.has(kind));
+      };
+      await eventually("every kind of update", isWhole, WAIT_MS);
+      const seqs = updates().flatMap(({ message }) =>
         message === undefined ? [] : [Number((message as JsonObject)["seq"])],
       );
       expect(seqs).toEqual(seqs.map((_, at) => (seqs[0] ?? 0) + at));

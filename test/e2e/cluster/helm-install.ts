@@ -128,7 +128,8 @@ describe("the chart, installed on a real cluster and used from outside the clust
       await chmod(join(dir, "admin", name), 0o600);
     }
     await forwardAgain();
-    expect(await run("agents")).toMatchObject({ code: 0 });
+    const agents = await run("agents");
+    expect(agents, agents.stderr).toMatchObject({ code: 0 });
   });
 
   it.for(["demo", "apart"])(

@@ -122,7 +122,9 @@ export function threads({ here, clientDir, namespaces, upgrade, run, image }: In
         { method: "initialize", id: 1, params: hello },
         { method: "tools/call", id: 2, params: { name: "whoami", arguments: {} } },
       ].map((one) => JSON.stringify({ jsonrpc: "2.0", ...one }));
-      const said = await inside("sh", "-c", `printf '%s\\n' '${requests.join("' '")}' | gt threads mcp`);
+      // Once its input has ended, it waits only 2 s for answers.
+      const input = `printf '%s\\n' '${requests.join("' '")}'; sleep 8`;
+      const said = await inside("sh", "-c", `{ ${input}; } | gt threads mcp`);
       const answers = said
         .trim()
         .split("\n")
