@@ -36,8 +36,8 @@ export default defineConfig({
     projects: [
       project("unit", 0, "{bench,cmd,internal,pkg,scripts,test/lab}/**/*.test.ts", 30_000, CORES),
       // They wait for tmux and for other processes half of their time.
-      project("integration", 1, "test/integration/**/*.test.ts", 120_000, CORES + 4),
-      project("e2e", 2, "test/e2e/**/*.test.ts", 240_000, CORES + 2),
+      project("integration", 1, "test/integration/**/*.test.ts", 120_000, CORES + 3),
+      project("e2e", 2, "test/e2e/**/*.test.ts", 240_000, CORES + 1),
     ],
   },
 });
