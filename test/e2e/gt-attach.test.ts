@@ -19,13 +19,7 @@ describe("gt attach to one sidecar", () => {
       const { cols, rows } = await sidecar.client.status({});
       return `${cols}x${rows}`;
     };
-    const becomes = (wanted: string) =>
-      until(
-        wanted,
-        30_000,
-        async () => (await size()) === wanted || undefined,
-        () => "",
-      );
+    const becomes = (wanted: string) => until(wanted, 30_000, async () => (await size()) === wanted || undefined);
     expect(await size()).toBe("160x50");
     await using person = await attached(sidecar);
     await becomes("100x30");
@@ -67,7 +61,11 @@ describe("gt attach to one sidecar", () => {
     person.type("\x1d");
     expect(await afterwards(person, sidecar.dir)).toEqual({ code: 0, ...SANE });
     expect(person.text()).toContain("gt: note: detached from test/polecats/demo");
-    await until("nobody attached", 30_000, async () => (await sidecar.client.status({})).attached === 0 || undefined);
+    await until(
+      "all clients to detach",
+      30_000,
+      async () => (await sidecar.client.status({})).attached === 0 || undefined,
+    );
   });
 
   it("pastes several lines as one text, and wide characters arrive", async () => {

@@ -320,7 +320,7 @@ describe("the probe port", () => {
       return [answer.status, await answer.text()];
     };
     expect(await get("/livez")).toEqual([200, "ok\n"]);
-    // A caller that is told too much sends its next request on a connection that is ending.
+    // If the announced time is too long, a caller sends its next request on a connection that is closing.
     const { headers } = await fetch(`http://127.0.0.1:${port}/livez`);
     expect(headers.get("keep-alive")).toBe("timeout=5");
     expect(await get("/readyz")).toEqual([200, "ok\n"]);

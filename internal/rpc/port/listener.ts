@@ -30,7 +30,7 @@ export interface ListenerLimits extends HandshakeRate {
   readonly maxHalfOpen: number;
   /** The most open streams of an HTTP/2 connection; further ones are reset before any code sees them. */
   readonly maxStreams: number;
-  /** HTTP/1.1 callers are told that an idle connection lasts this long; see `OpenConnections`. */
+  /** The idle time that `Keep-Alive` announces to HTTP/1.1 callers, ms; `OpenConnections` enforces it. */
   readonly idleMs: number;
 }
 

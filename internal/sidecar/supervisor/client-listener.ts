@@ -62,7 +62,7 @@ export class ClientListener implements Task {
         await this.#deps.clock.sleep(PACE_MS, signal).catch(() => {});
       }
     } finally {
-      // No connection may come while the client ends: unread, it would never close, and the listener would not either.
+      // Accepts nothing while the client ends: a connection that is never read never closes, and keeps the server open.
       const closed = new Promise((resolve) => server.close(resolve));
       this.#next?.destroy();
       await this.#endClient();

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { systemClock } from "../../../internal/base/clock.ts";
 import { runToEnd } from "../run-to-end.ts";
+import { until } from "../sidecar/sidecar.ts";
 import { component } from "./components.ts";
 
 const run = promisify(execFile);
@@ -145,17 +145,11 @@ export async function manifest(name: string, image: string): Promise<string> {
  * As `until`, for an `ask` that starts a program: kubectl takes some 0.07 s of processor time, gt more. Ends up to half
  * a second late, so it is not for waits that are measured.
  */
-export async function untilInCluster<T>(
+export function untilInCluster<T>(
   what: string,
   ms: number,
   ask: () => Promise<T | undefined>,
-  context: () => string = () => "",
+  context?: () => string,
 ): Promise<T> {
-  const begun = performance.now();
-  for (;;) {
-    const answer = await ask();
-    if (answer !== undefined) return answer;
-    if (performance.now() - begun > ms) throw new Error(`waited ${ms} ms for ${what}\n${context()}`);
-    await systemClock.sleep(LOOK_PAUSE_MS);
-  }
+  return until(what, ms, ask, context, () => LOOK_PAUSE_MS);
 }

@@ -188,12 +188,16 @@ async function takenMessages(file: string): Promise<readonly string[]> {
     .map((line) => JSON.parse(line).text);
 }
 
-/** Looks again after 10 to 100 ms until there is an answer; fails with `what` and `context`. */
+/**
+ * Asks again until there is an answer; fails with `what` and `context` after `ms`. `pause`: the time to the next look,
+ * ms; default 10 to 100 ms.
+ */
 export async function until<T>(
   what: string,
   ms: number,
   ask: () => T | undefined | Promise<T | undefined>,
   context: () => string = () => "",
+  pause: (waitedMs: number) => number = pauseAfter,
 ): Promise<T> {
   const begun = performance.now();
   for (;;) {
@@ -201,6 +205,6 @@ export async function until<T>(
     if (answer !== undefined) return answer;
     const waitedMs = performance.now() - begun;
     if (waitedMs > ms) throw new Error(`waited ${ms} ms for ${what}\n${context()}`);
-    await new Promise((resolve) => setTimeout(resolve, pauseAfter(waitedMs)));
+    await new Promise((resolve) => setTimeout(resolve, pause(waitedMs)));
   }
 }
