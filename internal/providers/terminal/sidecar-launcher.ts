@@ -173,7 +173,7 @@ export class SidecarLauncher implements TerminalLauncher {
     signal: AbortSignal,
   ): Promise<SidecarProcess | undefined> {
     const { config } = record;
-    if (!(await folder.hasServer()) || signal.aborted) return undefined;
+    if (!(await folder.hasServer(this.#deps.clock)) || signal.aborted) return undefined;
     const command = this.#programOf(config).command(config.options);
     return this.#startProcess(folder, record, command, config.repoPath);
   }
@@ -302,7 +302,7 @@ export class SidecarLauncher implements TerminalLauncher {
       await this.#answers(launched, folder, config, { ms: SURVIVOR_MS, signal });
       return launched;
     }
-    if (!(await folder.hasServer())) return undefined;
+    if (!(await folder.hasServer(this.#deps.clock))) return undefined;
     const command = this.#programOf(config).command(config.options);
     return this.#launch(folder, record, command, config.repoPath, signal);
   }

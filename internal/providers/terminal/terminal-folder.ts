@@ -2,6 +2,8 @@ import { createHash } from "node:crypto";
 import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { createConnection, type Socket } from "node:net";
 import { basename, join } from "node:path";
+import { within } from "../../base/abort.ts";
+import type { Clock } from "../../base/clock.ts";
 import type { TerminalConfig } from "../../bridge/terminal-launcher.ts";
 import { PinnedFolder } from "../../files/pinned-folder.ts";
 import type { UnixUser } from "../../process/users/unix-user.ts";
@@ -34,6 +36,8 @@ const REMOVE_ROUNDS = 50;
 /** Names are short: the paths of the sockets below are bounded. */
 const NAME_CHARS = 10;
 const RECORD = "session.json";
+/** The socket of a killed server accepts connections until the kernel closes it; a running server keeps them open. */
+const KEPT_MS = 500;
 
 /**
  * The folder of one session, below the common folder. Record and log belong to this process's user. The sidecar's files
@@ -90,16 +94,16 @@ export class TerminalFolder {
     return this.#connect([], SOCKET);
   }
 
-  /** True if the agent's own terminal server is running. */
-  hasServer(): Promise<boolean> {
-    return new Promise((resolve) => {
-      const socket = this.#connect([STATE], "tmux.sock");
-      const finish = (answer: boolean) => {
-        socket.destroy();
-        resolve(answer);
-      };
-      socket.once("connect", () => finish(true)).once("error", () => finish(false));
+  /** True if the agent's own terminal server is running; takes KEPT_MS then. */
+  async hasServer(clock: Clock): Promise<boolean> {
+    const socket = this.#connect([STATE], "tmux.sock");
+    const closed = new Promise<false>((resolve) => {
+      socket.on("error", () => {}).once("close", () => resolve(false));
     });
+    socket.resume(); // otherwise the server's end is not noticed
+    const answer = await within(clock, KEPT_MS, closed);
+    socket.destroy();
+    return answer ?? true;
   }
 
   /** Creates the sidecar's folder, which only its user may enter. */
