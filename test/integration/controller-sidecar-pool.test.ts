@@ -15,6 +15,7 @@ import { type SidecarConnection, sidecarTransport } from "../../internal/rpc/cli
 import { TestCa } from "../support/bridge/certificates.ts";
 import { FaultyRelay } from "../support/bridge/faulty-relay.ts";
 import { ASK, startRpcServer } from "../support/bridge/rpc-server.ts";
+import { eventually } from "../support/eventually.ts";
 
 const TOWN = "town.example";
 const SIDECAR_PORT = 9090;
@@ -95,15 +96,15 @@ it("a sidecar that stops responding is unavailable to the calls on its connectio
   );
   await stream.next();
   const read = toEnd(stream);
-  relay.all("freeze");
-  const request = create(SidecarPeekRequestSchema, { lines: 1 });
+  const request = create(SidecarPeekRequestSchema, { lines: ASK.wait });
   const peek = link.unary(SidecarService.method.peek, request, { identity: "test" }, never);
+  await eventually("both calls to be with the server", () => server.open() === 2);
+  relay.all("freeze");
   const away = {
     ...{ kind: "unavailable", message: "the session's sidecar cannot be reached now", fields: { session: "away" } },
     cause: expect.objectContaining({ rawMessage: `the server at 127.0.0.1:${relay.port} does not answer a PING` }),
   };
-  await expect(read).rejects.toMatchObject(away);
-  await expect(peek).rejects.toMatchObject(away);
+  await Promise.all([read, peek].map((call) => expect(call).rejects.toMatchObject(away)));
 });
 
 it("arriving answers may hold 32 MiB per sidecar, 64 MiB per project and 96 MiB in total", () => {
