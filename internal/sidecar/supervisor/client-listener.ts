@@ -20,6 +20,8 @@ const PACE_MS = 10;
 const LEAVE_MS = 1000;
 /** How long to wait for a session that is being created. */
 const SESSION_MS = 1000;
+/** While no session comes, as after the end of an agent that is not restarted, tmux is asked at this interval. */
+const ABSENT_MS = 250;
 
 /**
  * Runs tmux's control client for the serving half. Each connection gets the stream of a client of its own: the
@@ -40,6 +42,8 @@ export class ClientListener implements Task {
   /** The newest connection, which has no client yet. */
   #next: Socket | undefined;
   #client: ChildProcess | undefined;
+  /** When the session was first missed since it was last there; monotonic, ms. */
+  #absentSince: number | undefined;
 
   constructor(deps: ClientListenerDeps, path: string, options: ControlClientOptions) {
     this.#deps = deps;
@@ -81,10 +85,23 @@ export class ClientListener implements Task {
     await this.#endClient();
     const { clock } = this.#deps;
     const end = clock.monotonicMs() + SESSION_MS;
-    while (!(await this.#deps.hasSession()) && clock.monotonicMs() < end && !signal.aborted) {
-      await clock.sleep(PACE_MS, signal).catch(() => {});
+    while (!(await this.#isThere()) && clock.monotonicMs() < end && !signal.aborted) {
+      await clock.sleep(this.#pauseMs(), signal).catch(() => {});
     }
     if (!signal.aborted) this.#start();
+  }
+
+  async #isThere(): Promise<boolean> {
+    const isThere = await this.#deps.hasSession();
+    this.#absentSince = isThere ? undefined : (this.#absentSince ?? this.#deps.clock.monotonicMs());
+    return isThere;
+  }
+
+  /** Each question starts a program: a tenth of the time that the session has been missing lies between two. */
+  #pauseMs(): number {
+    const { clock } = this.#deps;
+    const absentMs = clock.monotonicMs() - (this.#absentSince ?? clock.monotonicMs());
+    return Math.min(ABSENT_MS, Math.max(PACE_MS, absentMs / 10));
   }
 
   async #endClient(): Promise<void> {

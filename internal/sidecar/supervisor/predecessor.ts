@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
@@ -5,6 +6,7 @@ import type { Task } from "../../base/task-group.ts";
 import { processLives } from "../../process/process-lives.ts";
 import { sendSignal } from "../../process/send-signal.ts";
 import { SESSION, type SidecarOptions } from "../halves/options.ts";
+import { statePaths } from "../halves/state-dir.ts";
 import { codeOfEnd, stopAgent } from "./terminate-agent.ts";
 import { callTmux, tmuxCalls } from "./tmux-call.ts";
 
@@ -81,6 +83,7 @@ class AdoptedServer implements Task {
 }
 
 async function serverPid(clock: Clock, sidecar: SidecarOptions): Promise<number | undefined> {
+  if (!existsSync(statePaths(sidecar.stateDir).tmuxSocket)) return undefined; // the usual start: no program is run
   const answer = await callTmux(clock, sidecar, "display-message", "-p", "#{pid}");
   const pid = Number(answer?.trim());
   return Number.isInteger(pid) && pid > 1 ? pid : undefined;

@@ -115,7 +115,7 @@ describe("the keeper of tmux", () => {
 
   it("makes a stopped server continue within five seconds, repeatedly", async () => {
     const running = keeper().run(stop.signal);
-    await clock.advance(10_001);
+    await clock.advance(10_021);
     expect(calls.filter((call) => call === "SIGCONT")).toHaveLength(2);
     stop.abort();
     await running;

@@ -27,6 +27,8 @@ const MAX_LOSSES = 5;
 const STABLE_MS = 60_000;
 /** tmux that does not answer at all: a program may have stopped it. */
 const LOOK_EVERY_MS = 5000;
+/** A server needs about this long to listen. */
+const SESSION_LOOK_MS = 20;
 /** How long a server that is being replaced has to end after each step. */
 const RENEW_STEP_MS = 1000;
 
@@ -94,7 +96,8 @@ export class TmuxKeeper implements Task {
    */
   async #look(signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps;
-    while (!signal.aborted && !(await this.hasSession())) await clock.sleep(20, signal).catch(() => {});
+    do await clock.sleep(SESSION_LOOK_MS, signal).catch(() => {});
+    while (!signal.aborted && !(await this.hasSession()));
     while (!signal.aborted) {
       await clock.sleep(LOOK_EVERY_MS, signal).catch(() => {});
       if (!signal.aborted) this.signal("SIGCONT");
