@@ -6,10 +6,10 @@ const LONGEST = [
   "e2e/hostile.test.ts",
   "e2e/lab.test.ts",
   "e2e/threads-runtimes.test.ts",
+  "integration/api-server.test.ts",
   "integration/chart-cluster.test.ts",
   "integration/controller-frozen.test.ts",
   "integration/sidecar-session-end.test.ts",
-  "integration/controller-replicas.test.ts",
   "integration/terminal-local.test.ts",
 ];
 

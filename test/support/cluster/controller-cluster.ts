@@ -22,8 +22,6 @@ import { until } from "../sidecar/sidecar.ts";
 import type { TestCluster } from "./cluster.ts";
 
 export const TOWN = "town.example";
-const CA_NAMESPACE = "town-ca";
-const SYSTEM = "town-system";
 /** The validity of a client's token; it is renewed after half of that. */
 const TOKEN_MS = 120_000;
 /** With other work on every core, a program takes long to start. */
@@ -56,11 +54,11 @@ export interface ClusterNetwork {
 
 /** A cluster with a CA and one namespace for agents, in which controllers run as processes of this machine. */
 export class ControllerCluster implements AsyncDisposable {
-  readonly agents = "town-agents";
+  readonly agents: string;
   /** The namespace in which pods that others create become sessions. */
-  readonly adopting = "town-desk";
-  readonly system = SYSTEM;
-  readonly ca = { namespace: CA_NAMESPACE, secret: "gastown-ca" };
+  readonly adopting: string;
+  readonly system: string;
+  readonly ca: { readonly namespace: string; readonly secret: string };
   readonly trustDomain = TOWN;
   readonly cluster: TestCluster;
   readonly #network: ClusterNetwork | undefined;
@@ -72,16 +70,22 @@ export class ControllerCluster implements AsyncDisposable {
   #caPem = "";
   #client = { cert: "", key: "" };
 
-  private constructor(cluster: TestCluster, network: ClusterNetwork | undefined, dir: string) {
+  private constructor(cluster: TestCluster, network: ClusterNetwork | undefined, prefix: string, dir: string) {
+    [this.agents, this.adopting, this.system] = [`${prefix}-agents`, `${prefix}-desk`, `${prefix}-system`];
+    this.ca = { namespace: `${prefix}-ca`, secret: "gastown-ca" };
     this.cluster = cluster;
     this.#network = network;
     this.#dir = dir;
   }
 
-  /** Without `network`, the controllers run outside the cluster's network and reach no pod. */
-  static async make(cluster: TestCluster, network: ClusterNetwork | undefined): Promise<ControllerCluster> {
+  /** Without `network`, the controllers run outside the cluster's network and reach no pod. `prefix`: of namespaces. */
+  static async make(
+    cluster: TestCluster,
+    network: ClusterNetwork | undefined,
+    prefix = "town",
+  ): Promise<ControllerCluster> {
     const dir = await mkdtemp(join(tmpdir(), "gt-controller-"));
-    const made = new ControllerCluster(cluster, network, dir);
+    const made = new ControllerCluster(cluster, network, prefix, dir);
     await made.#setUp();
     return made;
   }
@@ -124,11 +128,8 @@ export class ControllerCluster implements AsyncDisposable {
     const [binding] = settings.namespaces;
     if (binding === undefined) throw new Error("no namespace");
     const session = { id: name, provider: "demo", repoPath: "/workspace", agentOpts: {}, startedBy: "deployer" };
-    const options = {
-      retentionMs: 5_000,
-      allowClients: clientRules(settings, [{ issuer: "shop" }], SYSTEM),
-      hasTokens: false,
-    };
+    const allowClients = clientRules(settings, [{ issuer: "shop" }], this.system);
+    const options = { retentionMs: 5_000, allowClients, hasTokens: false };
     const plan = sessionPodPlan(session, binding, options);
     const { "gastown.io/agent": agent = name } = plan.labels;
     const labels = { "gastown.io/agent": agent, "gastown.io/session": name };
@@ -143,7 +144,7 @@ export class ControllerCluster implements AsyncDisposable {
 
   /** The current contents of the CA's Secret. */
   async caSecret(): Promise<Readonly<Record<string, string>>> {
-    const read = ["-n", CA_NAMESPACE, "get", "secret", "gastown-ca", "-o", "jsonpath={.data}"];
+    const read = ["-n", this.ca.namespace, "get", "secret", "gastown-ca", "-o", "jsonpath={.data}"];
     const data = JSON.parse(await this.cluster.kubectl(read)) as Record<string, string>;
     return Object.fromEntries(
       Object.entries(data).map(([key, base64]) => [key, Buffer.from(base64, "base64").toString()]),
@@ -152,7 +153,7 @@ export class ControllerCluster implements AsyncDisposable {
 
   async putInCaSecret(key: string, text: string): Promise<void> {
     const patch = JSON.stringify({ data: { [key]: Buffer.from(text).toString("base64") } });
-    await this.cluster.kubectl(["-n", CA_NAMESPACE, "patch", "secret", "gastown-ca", "--type=merge", "-p", patch]);
+    await this.cluster.kubectl(["-n", this.ca.namespace, "patch", "secret", "gastown-ca", "--type=merge", "-p", patch]);
   }
 
   /** Issues a client a certificate by the current CA; returns it with its key and the CA's certificate. */
@@ -170,7 +171,7 @@ export class ControllerCluster implements AsyncDisposable {
 
   /** Runs a command of gt-controller, with the rights of `account` or as a cluster admin; returns its output. */
   async command(name: string, account?: string, args: readonly string[] = []): Promise<string> {
-    const config = ["--config", join(this.#dir, "controller.yaml"), "--namespace", SYSTEM];
+    const config = ["--config", join(this.#dir, "controller.yaml"), "--namespace", this.system];
     const kubeconfig = await this.#kubeconfig(account);
     const all = [programFile("gt-controller"), name, ...args, ...config, "--kubeconfig", kubeconfig];
     return (await promisify(execFile)(process.execPath, all, { timeout: 120_000 })).stdout;
@@ -211,7 +212,7 @@ export class ControllerCluster implements AsyncDisposable {
   }
 
   async #spawn(account: string | undefined, aheadMs: number) {
-    const config = ["--config", join(this.#dir, "controller.yaml"), "--namespace", SYSTEM];
+    const config = ["--config", join(this.#dir, "controller.yaml"), "--namespace", this.system];
     const command = [...AS_IN_THE_IMAGE, programFile("gt-controller"), ...config];
     const stdio: ["ignore", "ignore", "pipe"] = ["ignore", "ignore", "pipe"];
     // A killed replica leaves the temporary folder with its certificate behind: #dir is removed at the end.
@@ -247,7 +248,7 @@ export class ControllerCluster implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const replica of this.#running) await replica[Symbol.asyncDispose]();
-    const namespaces = [CA_NAMESPACE, SYSTEM, this.agents, this.adopting];
+    const namespaces = [this.ca.namespace, this.system, this.agents, this.adopting];
     await this.cluster.kubectl(["delete", "namespace", ...namespaces, "--wait=false", "--ignore-not-found"]);
     await rm(this.#dir, { recursive: true, force: true });
   }
@@ -314,9 +315,10 @@ export class ControllerCluster implements AsyncDisposable {
     const data = { "ca.crt": this.#caPem, "ca.key": privateKeyPem(keys.privateKey) };
     const labels = { "pod-security.kubernetes.io/enforce": "restricted" };
     const space = (name: string, more = {}) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name, ...more } });
-    const secret = { metadata: { name: this.ca.secret, namespace: CA_NAMESPACE }, stringData: data };
+    const secret = { metadata: { name: this.ca.secret, namespace: this.ca.namespace }, stringData: data };
     const items = [
-      ...[space(CA_NAMESPACE), space(SYSTEM), space(this.agents, { labels }), space(this.adopting, { labels })],
+      ...[space(this.ca.namespace), space(this.system)],
+      ...[space(this.agents, { labels }), space(this.adopting, { labels })],
       { apiVersion: "v1", kind: "Secret", ...secret },
     ];
     await this.cluster.kubectl(["create", "-f", "-"], JSON.stringify({ apiVersion: "v1", kind: "List", items }));

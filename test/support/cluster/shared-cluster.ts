@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "vitest";
+import { ApiAudit } from "./api-audit.ts";
 import { type TestCluster, testCluster } from "./cluster.ts";
 import { component, requireComponent } from "./components.ts";
 import { Containers } from "./containers.ts";
@@ -17,7 +18,15 @@ export interface SharedCluster {
   readonly controllerImage: string;
 }
 
+/** One API server with its controllers for several suites; it has no node. */
+export interface SharedApiServer {
+  readonly cluster: TestCluster;
+  /** The requests that it answers; a cluster of KUBECONFIG records none. */
+  readonly audit: ApiAudit;
+}
+
 let made: SharedCluster | undefined;
+let apiServer: (SharedApiServer & { readonly owned: AsyncDisposableStack }) | undefined;
 
 /**
  * The result of `makeShared`; undefined if a required program is missing. For hooks and tests, not while a file is
@@ -56,4 +65,22 @@ export async function requireCluster<T>(context: TestContext, made: T | undefine
   if (made !== undefined) return made;
   for (const name of ["kubectl", "cluster", "containers", "helm"] as const) await requireComponent(context, name);
   return context.skip("no cluster");
+}
+
+/** The result of `makeApiServer`, as `shared`. */
+export const sharedApiServer = (): SharedApiServer | undefined => apiServer;
+
+/** Makes an API server if all required programs are present. */
+export async function makeApiServer(name: string): Promise<void> {
+  await using owned = new AsyncDisposableStack();
+  const audit = owned.use(await ApiAudit.make());
+  const cluster = await testCluster(name, "none", audit.flags);
+  if ("missing" in cluster) return;
+  owned.use(cluster);
+  apiServer = { cluster, audit, owned: owned.move() };
+}
+
+export async function dropApiServer(): Promise<void> {
+  await apiServer?.owned.disposeAsync();
+  apiServer = undefined;
 }

@@ -4,14 +4,15 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vitest";
-import { seeded } from "../../bench/stats.ts";
-import { SessionStatus } from "../../internal/gen/bridge/v1/bridge_pb.ts";
-import { kubeconfigCredentials } from "../../internal/kube/access/kubeconfig.ts";
-import { type TestCluster, testCluster } from "../support/cluster/cluster.ts";
-import { requireComponent } from "../support/cluster/components.ts";
-import { ControllerCluster, type RunningReplica, startDemo } from "../support/cluster/controller-cluster.ts";
-import { FaultyApi } from "../support/cluster/faulty-api.ts";
-import { until } from "../support/sidecar/sidecar.ts";
+import { seeded } from "../../../bench/stats.ts";
+import { SessionStatus } from "../../../internal/gen/bridge/v1/bridge_pb.ts";
+import { kubeconfigCredentials } from "../../../internal/kube/access/kubeconfig.ts";
+import type { TestCluster } from "../../support/cluster/cluster.ts";
+import { requireComponent } from "../../support/cluster/components.ts";
+import { ControllerCluster, type RunningReplica, startDemo } from "../../support/cluster/controller-cluster.ts";
+import { FaultyApi } from "../../support/cluster/faulty-api.ts";
+import { sharedApiServer } from "../../support/cluster/shared-cluster.ts";
+import { until } from "../../support/sidecar/sidecar.ts";
 
 const LIMIT_MS = 900_000;
 const FAULTS_MS = process.env["GT_E2E"] === "full" ? 300_000 : 20_000;
@@ -21,16 +22,14 @@ const SEED = Number(process.env["GT_SEED"] ?? 20_261_122);
 
 /** No pod runs here: the test covers controllers and the API server. */
 describe(`two replicas behind an API server with random faults (GT_SEED=${SEED})`, () => {
-  let cluster: TestCluster | undefined;
   let town: ControllerCluster | undefined;
   let api: FaultyApi;
   let dir = "";
   let replicas: RunningReplica[] = [];
 
   beforeAll(async () => {
-    const found = await testCluster(`gt-faults-${process.pid}`, "none");
-    if ("missing" in found) return;
-    cluster = found;
+    const found = sharedApiServer()?.cluster;
+    if (found === undefined) return;
     api = await FaultyApi.before(await (await kubeconfigCredentials(found.kubeconfig)).access(), seeded(SEED));
     dir = await mkdtemp(join(tmpdir(), "gt-faults-"));
     const kubeconfig = join(dir, "kubeconfig.json");
@@ -38,7 +37,7 @@ describe(`two replicas behind an API server with random faults (GT_SEED=${SEED})
     const { control, kubectl, load, forward } = bound(found);
     const none = async () => {};
     const behind = { kubeconfig, control, kubectl, load, forward, [Symbol.asyncDispose]: none };
-    town = await ControllerCluster.make(behind, undefined);
+    town = await ControllerCluster.make(behind, undefined, "faults");
     const limits = { limits: { starts_per_minute: 10_000 } };
     await town.configure("agent:1", { retention: "1s", max_per_project: 1_000, max_global: 1_000 }, limits);
     replicas = [await town.replica(), await town.replica()];
@@ -47,7 +46,6 @@ describe(`two replicas behind an API server with random faults (GT_SEED=${SEED})
   afterAll(async () => {
     await town?.[Symbol.asyncDispose]();
     await api?.[Symbol.asyncDispose]();
-    await cluster?.[Symbol.asyncDispose]();
     if (dir !== "") await rm(dir, { recursive: true, force: true });
   }, LIMIT_MS);
 

@@ -1,11 +1,11 @@
 import { X509Certificate } from "node:crypto";
 import { ConnectError } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vitest";
-import { SessionStatus } from "../../internal/gen/bridge/v1/bridge_pb.ts";
-import { type TestCluster, testCluster } from "../support/cluster/cluster.ts";
-import { requireComponent } from "../support/cluster/components.ts";
-import { ControllerCluster, type RunningReplica, startDemo } from "../support/cluster/controller-cluster.ts";
-import { until } from "../support/sidecar/sidecar.ts";
+import { SessionStatus } from "../../../internal/gen/bridge/v1/bridge_pb.ts";
+import { requireComponent } from "../../support/cluster/components.ts";
+import { ControllerCluster, type RunningReplica, startDemo } from "../../support/cluster/controller-cluster.ts";
+import { sharedApiServer } from "../../support/cluster/shared-cluster.ts";
+import { until } from "../../support/sidecar/sidecar.ts";
 
 const LIMIT_MS = 180_000;
 const MINUTE_MS = 60_000;
@@ -14,21 +14,18 @@ const WRONG_CLOCK = "\"this machine's clock is not the API server's: set it righ
 /** No pod runs here: the test covers a controller and the API server. */
 describe("a controller on a real API server, among hostile or faulty parties,", () => {
   let town: ControllerCluster | undefined;
-  let cluster: TestCluster | undefined;
   let replica: RunningReplica;
 
   beforeAll(async () => {
-    const found = await testCluster(`gt-hostile-${process.pid}`, "none");
-    if ("missing" in found) return;
-    cluster = found;
-    town = await ControllerCluster.make(cluster, undefined);
+    const given = sharedApiServer();
+    if (given === undefined) return;
+    town = await ControllerCluster.make(given.cluster, undefined, "hostile");
     await town.configure("agent:1", { start_timeout: "3m", retention: "2m" });
     replica = await town.replica();
   }, LIMIT_MS);
 
   afterAll(async () => {
     await town?.[Symbol.asyncDispose]();
-    await cluster?.[Symbol.asyncDispose]();
   }, LIMIT_MS);
 
   async function here(context: TestContext): Promise<ControllerCluster> {

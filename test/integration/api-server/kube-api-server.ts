@@ -1,18 +1,19 @@
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vitest";
-import { systemClock } from "../../internal/base/clock.ts";
-import { kubeconfigCredentials } from "../../internal/kube/access/kubeconfig.ts";
-import type { KubeApi } from "../../internal/kube/kube-api.ts";
-import { isFault } from "../../internal/kube/kube-errors.ts";
-import { LeaseElector } from "../../internal/kube/lease-elector.ts";
-import { leaseRecord } from "../../internal/kube/lease-record.ts";
-import { Reflector } from "../../internal/kube/reflector.ts";
-import { KubeTransport } from "../../internal/kube/transport.ts";
-import { calmTime } from "../support/calm-time.ts";
-import { type TestCluster, testCluster } from "../support/cluster/cluster.ts";
-import { requireComponent } from "../support/cluster/components.ts";
-import { until } from "../support/sidecar/sidecar.ts";
-import { TcpProxy } from "../support/sidecar/tcp-proxy.ts";
-import { silentLogger } from "../support/silent-logger.ts";
+import { systemClock } from "../../../internal/base/clock.ts";
+import { kubeconfigCredentials } from "../../../internal/kube/access/kubeconfig.ts";
+import type { KubeApi } from "../../../internal/kube/kube-api.ts";
+import { isFault } from "../../../internal/kube/kube-errors.ts";
+import { LeaseElector } from "../../../internal/kube/lease-elector.ts";
+import { leaseRecord } from "../../../internal/kube/lease-record.ts";
+import { Reflector } from "../../../internal/kube/reflector.ts";
+import { KubeTransport } from "../../../internal/kube/transport.ts";
+import { calmTime } from "../../support/calm-time.ts";
+import type { TestCluster } from "../../support/cluster/cluster.ts";
+import { requireComponent } from "../../support/cluster/components.ts";
+import { sharedApiServer } from "../../support/cluster/shared-cluster.ts";
+import { until } from "../../support/sidecar/sidecar.ts";
+import { TcpProxy } from "../../support/sidecar/tcp-proxy.ts";
+import { silentLogger } from "../../support/silent-logger.ts";
 
 const LIMIT_MS = 120_000;
 const NAMESPACE = "kube-test";
@@ -28,9 +29,8 @@ describe("the Kubernetes API of a real API server", () => {
   const running: Promise<void>[] = [];
 
   beforeAll(async () => {
-    const found = await testCluster(`gt-kube-${process.pid}`, "none");
-    if ("missing" in found) return;
-    cluster = found;
+    cluster = sharedApiServer()?.cluster;
+    if (cluster === undefined) return;
     await cluster.kubectl(["create", "namespace", NAMESPACE]);
     const credentials = await kubeconfigCredentials(cluster.kubeconfig);
     proxy = await TcpProxy.to(Number(new URL((await credentials.access()).server).port));
@@ -44,7 +44,6 @@ describe("the Kubernetes API of a real API server", () => {
     await Promise.all(running);
     await proxy?.[Symbol.asyncDispose]();
     await cluster?.kubectl(["delete", "namespace", NAMESPACE, "--wait=false"]).catch(() => {});
-    await cluster?.[Symbol.asyncDispose]();
   }, LIMIT_MS);
 
   async function here(context: TestContext): Promise<TestCluster> {

@@ -2,16 +2,17 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vitest";
-import { systemClock } from "../../internal/base/clock.ts";
-import { kubeconfigCredentials } from "../../internal/kube/access/kubeconfig.ts";
-import { KubeTransport } from "../../internal/kube/transport.ts";
-import { ApiAudit, type AuditedRequest } from "../support/cluster/api-audit.ts";
-import { type TestCluster, testCluster } from "../support/cluster/cluster.ts";
-import { component, requireComponent } from "../support/cluster/components.ts";
-import { ControllerCluster } from "../support/cluster/controller-cluster.ts";
-import { Helm, type Manifest, manifestsOf } from "../support/cluster/helm.ts";
-import { until } from "../support/sidecar/sidecar.ts";
-import { silentLogger } from "../support/silent-logger.ts";
+import { systemClock } from "../../../internal/base/clock.ts";
+import { kubeconfigCredentials } from "../../../internal/kube/access/kubeconfig.ts";
+import { KubeTransport } from "../../../internal/kube/transport.ts";
+import type { AuditedRequest } from "../../support/cluster/api-audit.ts";
+import type { TestCluster } from "../../support/cluster/cluster.ts";
+import { component, requireComponent } from "../../support/cluster/components.ts";
+import { ControllerCluster } from "../../support/cluster/controller-cluster.ts";
+import { Helm, type Manifest, manifestsOf } from "../../support/cluster/helm.ts";
+import { sharedApiServer } from "../../support/cluster/shared-cluster.ts";
+import { until } from "../../support/sidecar/sidecar.ts";
+import { silentLogger } from "../../support/silent-logger.ts";
 
 const LIMIT_MS = 300_000;
 const [SYSTEM, CA, AGENTS] = ["town-system", "town-ca", "town-agents"];
@@ -57,7 +58,6 @@ type Binding = Manifest & {
  */
 describe("the rights that the chart gives, on a real API server", () => {
   let cluster: TestCluster | undefined;
-  let audit: ApiAudit | undefined;
   let town: ControllerCluster | undefined;
   let dir = "";
   let roles: readonly Role[] = [];
@@ -70,10 +70,9 @@ describe("the rights that the chart gives, on a real API server", () => {
   beforeAll(async () => {
     const program = await component("helm");
     if ("missing" in program) return;
-    audit = await ApiAudit.make();
-    const found = await testCluster(`gt-rbac-${process.pid}`, "none", audit.flags);
-    if ("missing" in found || found.control === undefined) return;
-    cluster = found;
+    const given = sharedApiServer();
+    if (given?.cluster.control === undefined) return;
+    cluster = given.cluster;
     dir = await mkdtemp(join(tmpdir(), "gt-rbac-"));
     town = await ControllerCluster.make(cluster, undefined);
     const [namespaces, client] = [[{ name: AGENTS, project: "shop" }], "gastown-client-admin"];
@@ -96,7 +95,7 @@ describe("the rights that the chart gives, on a real API server", () => {
     await setUp(town);
     await useController(town, cluster);
     await setUpAndUninstall(town, cluster);
-    made = await audit.requests(`system:serviceaccount:${SYSTEM}:`);
+    made = await given.audit.requests(`system:serviceaccount:${SYSTEM}:`);
     await apply(EACH.flatMap((right, i) => without(right, `lacks-${i}`)));
   }, LIMIT_MS);
 
@@ -104,8 +103,6 @@ describe("the rights that the chart gives, on a real API server", () => {
     stop.abort(new Error("tests end"));
     await running;
     await town?.[Symbol.asyncDispose]();
-    await cluster?.[Symbol.asyncDispose]();
-    await audit?.[Symbol.asyncDispose]();
     if (dir !== "") await rm(dir, { recursive: true, force: true });
   }, LIMIT_MS);
 

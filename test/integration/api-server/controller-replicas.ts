@@ -1,16 +1,17 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vitest";
-import { SessionStatus } from "../../internal/gen/bridge/v1/bridge_pb.ts";
-import { kubeconfigCredentials } from "../../internal/kube/access/kubeconfig.ts";
-import { calmTime } from "../support/calm-time.ts";
-import { ApiAudit } from "../support/cluster/api-audit.ts";
-import { ChangingPods } from "../support/cluster/changing-pods.ts";
-import { type TestCluster, testCluster } from "../support/cluster/cluster.ts";
-import { requireComponent } from "../support/cluster/components.ts";
-import { ControllerCluster, type RunningReplica, startDemo } from "../support/cluster/controller-cluster.ts";
-import { leads } from "../support/cluster/leads.ts";
-import { until } from "../support/sidecar/sidecar.ts";
+import { SessionStatus } from "../../../internal/gen/bridge/v1/bridge_pb.ts";
+import { kubeconfigCredentials } from "../../../internal/kube/access/kubeconfig.ts";
+import { calmTime } from "../../support/calm-time.ts";
+import type { ApiAudit } from "../../support/cluster/api-audit.ts";
+import { ChangingPods } from "../../support/cluster/changing-pods.ts";
+import type { TestCluster } from "../../support/cluster/cluster.ts";
+import { requireComponent } from "../../support/cluster/components.ts";
+import { ControllerCluster, type RunningReplica, startDemo } from "../../support/cluster/controller-cluster.ts";
+import { leads } from "../../support/cluster/leads.ts";
+import { sharedApiServer } from "../../support/cluster/shared-cluster.ts";
+import { until } from "../../support/sidecar/sidecar.ts";
 
 const LIMIT_MS = 240_000;
 const LEASE_MS = 20_000;
@@ -30,12 +31,10 @@ describe("three replicas of the controller on a real API server", () => {
   let replicas: (RunningReplica & { readonly account: string })[] = [];
 
   beforeAll(async () => {
-    audit = await ApiAudit.make();
-    const found = await testCluster(`gt-replicas-${process.pid}`, "none", audit.flags);
-    if ("missing" in found) return;
-    cluster = found;
-    if (cluster.control === undefined) return;
-    town = await ControllerCluster.make(cluster, undefined);
+    const given = sharedApiServer();
+    if (given?.cluster.control === undefined) return;
+    ({ cluster, audit } = given);
+    town = await ControllerCluster.make(cluster, undefined, "replicas");
     const sessions = { retention: "5s", max_per_project: PROJECT_LIMIT };
     await town.configure("agent:1", sessions, { limits: { starts_per_minute: 10_000 } });
     const all = ["create", "clusterrolebinding", "replicas", "--clusterrole=cluster-admin"];
@@ -45,8 +44,7 @@ describe("three replicas of the controller on a real API server", () => {
 
   afterAll(async () => {
     await town?.[Symbol.asyncDispose]();
-    await cluster?.[Symbol.asyncDispose]();
-    await audit[Symbol.asyncDispose]();
+    await cluster?.kubectl(["delete", "clusterrolebinding", "replicas", "--ignore-not-found"]);
   }, LIMIT_MS);
 
   async function here(context: TestContext): Promise<ControllerCluster> {
@@ -170,12 +168,15 @@ describe("three replicas of the controller on a real API server", () => {
     const known = await ids(replica);
     await found.control?.("crash", "apiserver");
     const awayAt = performance.now();
-    while (performance.now() - awayAt < AWAY_MS) {
-      expect(await ids(replica)).toEqual(known);
-      await expect(startDemo(replica, "meanwhile")).rejects.toThrow();
-      await sleep(500);
+    try {
+      while (performance.now() - awayAt < AWAY_MS) {
+        expect(await ids(replica)).toEqual(known);
+        await expect(startDemo(replica, "meanwhile")).rejects.toThrow();
+        await sleep(500);
+      }
+    } finally {
+      await found.control?.("start", "apiserver"); // the next suites use it too
     }
-    await found.control?.("start", "apiserver");
     const started = async () => await startDemo(replica, "meanwhile").catch(() => undefined);
     await until("a start", 90_000, started, replica.log);
     for (const each of replicas) {

@@ -1,30 +1,34 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vitest";
-import { systemClock } from "../../internal/base/clock.ts";
-import { runTasks, type Task } from "../../internal/base/task-group.ts";
-import { CertificateReconciler } from "../../internal/controller/certificates/certificate-reconciler.ts";
-import { PodNotesClient } from "../../internal/controller/certificates/pod-notes-client.ts";
-import { SecretClient } from "../../internal/controller/certificates/secret-client.ts";
-import { type IssuingCa, newSessionCertificate } from "../../internal/controller/certificates/session-certificate.ts";
-import { SessionSecrets } from "../../internal/controller/certificates/session-secrets.ts";
-import { observePod } from "../../internal/controller/pods/observed-pod.ts";
-import { PodClient } from "../../internal/controller/pods/pod-client.ts";
-import { SessionPods } from "../../internal/controller/pods/session-pods.ts";
-import type { SessionRecord } from "../../internal/controller/pods/session-record.ts";
-import { SidecarPool } from "../../internal/controller/pods/sidecar-pool.ts";
-import { SessionKeeper } from "../../internal/controller/sessions/session-keeper.ts";
-import { SessionOpening } from "../../internal/controller/sessions/session-opening.ts";
-import { SessionStopper } from "../../internal/controller/sessions/session-stopper.ts";
-import { StartLimits } from "../../internal/controller/sessions/start-limits.ts";
-import { kubeconfigCredentials } from "../../internal/kube/access/kubeconfig.ts";
-import type { KubeRequest } from "../../internal/kube/kube-api.ts";
-import { KubeTransport } from "../../internal/kube/transport.ts";
-import { newAuthority } from "../../internal/pki/authority.ts";
-import { newKeyPair } from "../../internal/pki/key-pair.ts";
-import { type TestCluster, testCluster } from "../support/cluster/cluster.ts";
-import { requireComponent } from "../support/cluster/components.ts";
-import { until } from "../support/sidecar/sidecar.ts";
-import { silentLogger } from "../support/silent-logger.ts";
+import { systemClock } from "../../../internal/base/clock.ts";
+import { runTasks, type Task } from "../../../internal/base/task-group.ts";
+import { CertificateReconciler } from "../../../internal/controller/certificates/certificate-reconciler.ts";
+import { PodNotesClient } from "../../../internal/controller/certificates/pod-notes-client.ts";
+import { SecretClient } from "../../../internal/controller/certificates/secret-client.ts";
+import {
+  type IssuingCa,
+  newSessionCertificate,
+} from "../../../internal/controller/certificates/session-certificate.ts";
+import { SessionSecrets } from "../../../internal/controller/certificates/session-secrets.ts";
+import { observePod } from "../../../internal/controller/pods/observed-pod.ts";
+import { PodClient } from "../../../internal/controller/pods/pod-client.ts";
+import { SessionPods } from "../../../internal/controller/pods/session-pods.ts";
+import type { SessionRecord } from "../../../internal/controller/pods/session-record.ts";
+import { SidecarPool } from "../../../internal/controller/pods/sidecar-pool.ts";
+import { SessionKeeper } from "../../../internal/controller/sessions/session-keeper.ts";
+import { SessionOpening } from "../../../internal/controller/sessions/session-opening.ts";
+import { SessionStopper } from "../../../internal/controller/sessions/session-stopper.ts";
+import { StartLimits } from "../../../internal/controller/sessions/start-limits.ts";
+import { kubeconfigCredentials } from "../../../internal/kube/access/kubeconfig.ts";
+import type { KubeRequest } from "../../../internal/kube/kube-api.ts";
+import { KubeTransport } from "../../../internal/kube/transport.ts";
+import { newAuthority } from "../../../internal/pki/authority.ts";
+import { newKeyPair } from "../../../internal/pki/key-pair.ts";
+import type { TestCluster } from "../../support/cluster/cluster.ts";
+import { requireComponent } from "../../support/cluster/components.ts";
+import { sharedApiServer } from "../../support/cluster/shared-cluster.ts";
+import { until } from "../../support/sidecar/sidecar.ts";
+import { silentLogger } from "../../support/silent-logger.ts";
 
 const LIMIT_MS = 120_000;
 const NAMESPACE = "agents";
@@ -51,9 +55,8 @@ describe("the Secret of a session's pod, on a real API server", () => {
   let running: Promise<void> | undefined;
 
   beforeAll(async () => {
-    const found = await testCluster(`gt-certs-${process.pid}`, "none");
-    if ("missing" in found) return;
-    cluster = found;
+    cluster = sharedApiServer()?.cluster;
+    if (cluster === undefined) return;
     await cluster.kubectl(["create", "namespace", NAMESPACE]);
     ca = await issuer("town");
     api = new KubeTransport({
@@ -75,7 +78,7 @@ describe("the Secret of a session's pod, on a real API server", () => {
   afterAll(async () => {
     stop.abort();
     await running;
-    await cluster?.[Symbol.asyncDispose]();
+    await cluster?.kubectl(["delete", "namespace", NAMESPACE, "--wait=false", "--ignore-not-found"]);
   }, LIMIT_MS);
 
   async function here(context: TestContext): Promise<TestCluster> {
