@@ -60,6 +60,28 @@ describe("McpPipe", () => {
     expect(clock.sleeping).toBe(0);
   });
 
+  it("answers what is pending 2 s after the end of its input with an error, except for cancelled requests", async () => {
+    let requests = 0;
+    server = createServer(() => void requests++); // answers none
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const { port } = server.address() as AddressInfo;
+    const { clock, lines, pipe } = pipeTo({ url: `http://127.0.0.1:${port}` });
+    pipe.send(CALL);
+    pipe.send(CALL.replace('"id":2', '"id":3'));
+    while (requests < 2) await settle();
+    pipe.send('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}');
+    const ended = pipe.end();
+    while (clock.sleeping === 0) await settle();
+    await clock.advance(1999);
+    expect(lines).toEqual([]);
+    await clock.advance(1);
+    await ended;
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { id: 2, error: { message: "threads: no answer came within 2 s of the end of the input" } },
+    ]);
+    server.closeAllConnections();
+  });
+
   it("sends initialize again after a refused token and a server that is not ready", async () => {
     const { clock, lines, wrote, pipe } = pipeTo({ url: await serve(401, 503) });
     pipe.send(INITIALIZE);

@@ -1,6 +1,7 @@
 import type { OutgoingHttpHeaders } from "node:http";
 import { request } from "node:https";
 import { Readable } from "node:stream";
+import { within } from "../../base/abort.ts";
 import { backoffMs } from "../../base/backoff.ts";
 import type { Clock } from "../../base/clock.ts";
 import { causesOf, DomainError, errorText, isConnectFailure } from "../../base/errors.ts";
@@ -43,8 +44,10 @@ export class McpPipe {
   readonly #clock: Clock;
   readonly #place: () => McpPlace;
   readonly #write: (line: string) => void;
+  /** By request id. */
   readonly #open = new Map<string, AbortController>();
   readonly #running = new Set<Promise<void>>();
+  readonly #end = new AbortController();
   #protocol: string | undefined;
 
   constructor(clock: Clock, place: () => McpPlace, write: (line: string) => void) {
@@ -67,21 +70,21 @@ export class McpPipe {
     this.#running.add(running);
   }
 
-  /** Waits at most 2 s for pending answers, then aborts them. */
+  /** Waits at most 2 s for pending answers, and then answers the requests that have none with an error. */
   async end(): Promise<void> {
-    const cut = setTimeout(() => {
-      for (const abort of this.#open.values()) abort.abort();
-    }, GRACE_MS);
+    await within(this.#clock, GRACE_MS, Promise.all(this.#running));
+    const why = `no answer came within ${GRACE_MS / 1000} s of the end of the input`;
+    this.#end.abort(new DomainError("cancelled", why));
     await Promise.all(this.#running);
-    clearTimeout(cut);
   }
 
   async #pass(line: string, message: Readonly<Record<string, unknown>>): Promise<void> {
     const { id, method } = message;
     const isRequest = (typeof id === "string" || typeof id === "number") && typeof method === "string";
-    const abort = new AbortController();
+    const cancel = new AbortController();
+    const signal = AbortSignal.any([cancel.signal, this.#end.signal]);
     const key = JSON.stringify(id ?? null);
-    if (isRequest) this.#open.set(key, abort);
+    if (isRequest) this.#open.set(key, cancel);
     let answered = false;
     const write = (one: string) => {
       if (isRequest && isAnswerTo(one, id)) {
@@ -91,11 +94,12 @@ export class McpPipe {
       this.#write(one);
     };
     try {
-      const response = await this.#held(line, message, isRequest && FIRST_REQUESTS.has(method), abort.signal);
+      const response = await this.#held(line, message, isRequest && FIRST_REQUESTS.has(method), signal);
       await passAnswer(response, write);
       if (isRequest && !answered) this.#fail(id, UNAVAILABLE, `threads answered with HTTP ${response.status}`);
     } catch (err) {
-      if (isRequest && !answered && !abort.signal.aborted) this.#fail(id, UNAVAILABLE, `threads: ${reasonOf(err)}`);
+      const why = signal.aborted ? signal.reason : err;
+      if (isRequest && !answered && !cancel.signal.aborted) this.#fail(id, UNAVAILABLE, `threads: ${reasonOf(why)}`);
     } finally {
       this.#open.delete(key);
     }
