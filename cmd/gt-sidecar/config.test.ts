@@ -1,8 +1,8 @@
-import { existsSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { DEFAULT_REDACT_PATTERNS } from "../../internal/base/redact.ts";
 import { findCall } from "../../internal/cli/command/find-call.ts";
 import { helpText } from "../../internal/cli/command/help-text.ts";
@@ -14,7 +14,9 @@ import { readConfig, type SidecarConfig, serveArgs } from "./config.ts";
 import { SIDECAR_FLAGS } from "./flags.ts";
 import { gtSidecar } from "./program.ts";
 
-const ENV = { PATH: "/usr/bin:/bin", HOME: "/home/me", XDG_RUNTIME_DIR: "/run/user/7" };
+const RUNTIME_DIR = mkdtempSync(join(tmpdir(), "gt-config-"));
+afterAll(() => rm(RUNTIME_DIR, { recursive: true }));
+const ENV = { PATH: "/usr/bin:/bin", HOME: "/home/me", XDG_RUNTIME_DIR: RUNTIME_DIR };
 const AGENT = ["--agent", "generic"];
 const program = gtSidecar(() => Promise.resolve(0));
 const help = await helpText(namedProgram(program));
@@ -35,7 +37,7 @@ describe("without flags", () => {
       roleRules: undefined,
     });
     expect(sidecar).toMatchObject({
-      stateDir: "/run/user/7/gt-sidecar",
+      stateDir: join(RUNTIME_DIR, "gt-sidecar"),
       agent: "generic",
       home: "/home/me",
       cols: 160,
@@ -192,7 +194,7 @@ it("gives the serving half the same configuration, with the defaults filled in",
   expect(serving.half).toBe("serve");
   expect(serving.listen.port).toBeGreaterThan(0);
   expect(serving.sidecar).toEqual(whole.sidecar);
-  expect(serving.sidecar.stateDir).toBe(join("/run/user/7", "gt-sidecar"));
+  expect(serving.sidecar.stateDir).toBe(join(RUNTIME_DIR, "gt-sidecar"));
 });
 
 describe("keys of token issuers", () => {

@@ -134,7 +134,7 @@ describe("reading a file", () => {
 });
 
 it("uses XDG_RUNTIME_DIR, or else a folder of /tmp that names the user", () => {
-  expect(runtimeFolder({ xdgRuntimeDir: "/run/user/5", uid: 5 })).toBe("/run/user/5/gt-sidecars");
+  expect(runtimeFolder({ xdgRuntimeDir: base, uid })).toBe(folder);
   expect(runtimeFolder({ uid: 5 })).toBe("/tmp/gt-sidecars-5");
   // Another user's, as su leaves it.
   expect(runtimeFolder({ xdgRuntimeDir: "/usr", uid: 5 })).toBe("/tmp/gt-sidecars-5");

@@ -1,16 +1,23 @@
 import { spawn } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { programFile } from "../programs.ts";
 
 const LIMIT_MS = 300_000;
 
-/** Runs one of our programs to its end. One that takes five minutes is ended, and `stderr` says so. */
+/**
+ * Runs one of our programs to its end, with an empty home of its own. One that takes five minutes is ended, and
+ * `stderr` says so.
+ */
 export async function runProgramOf(
   name: "threads",
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }> {
+  const home = await mkdtemp(join(tmpdir(), "gt-home-"));
   const child = spawn(process.execPath, [programFile(name), ...args], {
-    env: { PATH: process.env["PATH"] ?? "", HOME: "/nonexistent", LANG: "C.UTF-8", NO_COLOR: "1", ...env },
+    env: { PATH: process.env["PATH"] ?? "", HOME: home, LANG: "C.UTF-8", NO_COLOR: "1", ...env },
     stdio: ["ignore", "pipe", "pipe"],
     timeout: LIMIT_MS,
   });
@@ -27,6 +34,6 @@ export async function runProgramOf(
         said.stderr += `${name} ${args[0]} was ended by ${signal}, after ${LIMIT_MS / 1000} s at most`;
       resolve(ended);
     });
-  });
+  }).finally(() => rm(home, { recursive: true }));
   return { code, ...said };
 }
