@@ -1,10 +1,14 @@
 // Loaded before a program (NODE_OPTIONS=--import): makes its FAIL_AT-th change to a file system fail as FAIL_HOW says:
 // `kill` ends the process with SIGKILL in the middle of a write; any other value is the error code of the system.
+// `copy` lets each change succeed, and before it copies the working folder to KILLED/0, KILLED/1 and so on, as a kill
+// at this change leaves it: in the middle of a write, and with the links between its files.
+import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 
 const how = process.env["FAIL_HOW"] ?? "kill";
 let left = Number(process.env["FAIL_AT"] ?? Number.POSITIVE_INFINITY);
+let copies = 0;
 
 type AnyFunction = (...args: unknown[]) => unknown;
 const changes = ["writeSync", "linkSync", "renameSync", "rmSync"] as const;
@@ -14,12 +18,23 @@ function failFrom(name: string, isChange: (args: unknown[]) => boolean): void {
   const real = functions[name] as AnyFunction;
   functions[name] = (...args) => {
     if (!isChange(args)) return real(...args);
-    if (left-- > 0) return real(...args);
-    if (how !== "kill") throw Object.assign(new Error(how), { code: how });
-    if (name === "writeSync") real(args[0], (args[1] as Buffer).subarray(0, 10));
+    if (how !== "copy" && left-- > 0) return real(...args);
+    if (how !== "copy" && how !== "kill") throw Object.assign(new Error(how), { code: how });
+    const written = name === "writeSync" ? Number(real(args[0], (args[1] as Buffer).subarray(0, 10))) : 0;
+    if (how === "copy") {
+      copyFolder();
+      return name === "writeSync"
+        ? written + Number(real(args[0], (args[1] as Buffer).subarray(written)))
+        : real(...args);
+    }
     process.kill(process.pid, "SIGKILL");
     for (;;); // until it arrives
   };
+}
+
+function copyFolder(): void {
+  const { status, error } = spawnSync("cp", ["-a", ".", `${process.env["KILLED"]}/${copies++}`]);
+  if (status !== 0) throw new Error("cannot copy the working folder", { cause: error });
 }
 
 for (const name of changes) failFrom(name, () => true);
