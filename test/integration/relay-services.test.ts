@@ -54,18 +54,28 @@ describe.concurrent.each([
   ["oldest", (_: TestContext) => oldestNats()],
   ["newest", newestNats],
 ] as const)("callers of the agent protocol, on the %s server", (_, program) => {
-  async function bed(context: TestContext) {
-    const stack = new AsyncDisposableStack();
-    const nats = stack.use(await NatsServer.start(await program(context)));
-    const vendor = await VendorClient.require(context, nats.url);
-    const coordinator = stack.use(await Coordinator.connect(nats));
-    const relay = stack.use(await RelayProcess.start(nats.url, { args }));
-    return { stack, nats, vendor, coordinator, relay };
+  let starting: ReturnType<typeof start> | undefined;
+  afterAll(async () => (await starting)?.stack[Symbol.asyncDispose]());
+
+  async function start(nats: string) {
+    await using stack = new AsyncDisposableStack();
+    const server = stack.use(await NatsServer.start(nats));
+    const coordinator = stack.use(await Coordinator.connect(server));
+    const relay = stack.use(await RelayProcess.start(server.url, { args }));
+    return { stack: stack.move(), nats: server, coordinator, relay };
   }
 
-  it("find exactly the lanes that have an agent", TIMES, async (context) => {
-    const { stack, vendor, relay } = await bed(context);
-    await using _stack = stack;
+  /** The same server and relay for all tests, each of which has sessions of its own. */
+  async function bed(context: TestContext) {
+    const path = await program(context);
+    starting ??= start(path);
+    const { nats, coordinator, relay } = await starting;
+    return { nats, vendor: await VendorClient.require(context, nats.url), coordinator, relay };
+  }
+
+  // Alone, and before the others have lanes too.
+  it("find exactly the lanes that have an agent", { ...TIMES, concurrent: false }, async (context) => {
+    const { vendor, relay } = await bed(context);
     using coding = await acpAgent(relay, "Sess_1", () => undefined);
     {
       using review = await acpAgent(relay, "b", () => undefined, "review");
@@ -95,8 +105,7 @@ describe.concurrent.each([
   });
 
   it("see an agent's text as it arrives, and continue its session", TIMES, async (context) => {
-    const { stack, vendor, coordinator, relay } = await bed(context);
-    await using _stack = stack;
+    const { vendor, coordinator, relay } = await bed(context);
     const asked: ReceivedFrame["value"][] = [];
     using agent = await acpAgent(relay, "talk", (_text, _agent, request) => void asked.push(request));
     await using run = vendor.run(
@@ -133,8 +142,7 @@ describe.concurrent.each([
   });
 
   it("answer an agent's questions, and any other or missing answer is a refusal", TIMES, async (context) => {
-    const { stack, vendor, coordinator, relay } = await bed(context);
-    await using _stack = stack;
+    const { vendor, coordinator, relay } = await bed(context);
     let asking: ReceivedFrame["value"] | undefined;
     using agent = await acpAgent(relay, "ask", (_text, its, request) => {
       asking = request;
@@ -174,8 +182,7 @@ describe.concurrent.each([
   });
 
   it("get a prompt done once although its relay is killed in mid-turn", TIMES, async (context) => {
-    const { stack, nats, vendor, coordinator, relay } = await bed(context);
-    await using _stack = stack;
+    const { nats, vendor, coordinator, relay } = await bed(context);
     const asked: string[] = [];
     const stalled = [{ status: "ack" }, expect.objectContaining({ error: "StreamStalledError" })];
     const args5 = ["do it once", "--id", "p-1", "--timeout", "5"];
