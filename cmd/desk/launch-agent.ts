@@ -1,10 +1,11 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../internal/base/clock.ts";
 import { DomainError } from "../../internal/base/errors.ts";
 import { DEFAULT_REDACT_PATTERNS, Redactor } from "../../internal/base/redact.ts";
 import type { Provider } from "../../internal/bridge/provider.ts";
 import type { AgentLaunch } from "../../internal/desk/tools/desk-agent.ts";
+import { removeTree } from "../../internal/files/remove-tree.ts";
 import { runCommand } from "../../internal/process/run-command.ts";
 import { createStdioProviders } from "../../internal/providers/stdio/create-providers.ts";
 import { usableArgs } from "../../internal/providers/stdio/usable-args.ts";
@@ -56,8 +57,7 @@ export function launchAgent(setup: AgentSetup, launch: AgentLaunch): Provider {
 
 /** Removes what `launchAgent` has written for a session that has ended. */
 export function releaseAgent({ home }: Pick<AgentSetup, "home">, id: string): void {
-  // Its program may still be writing its data.
-  rmSync(folderPath(home, id), { recursive: true, force: true, maxRetries: 3 });
+  removeTree(folderPath(home, id));
 }
 
 interface Launched {

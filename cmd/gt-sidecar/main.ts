@@ -1,8 +1,8 @@
-import { rm } from "node:fs/promises";
 import { createLogger } from "../../internal/base/logger.ts";
 import { Redactor } from "../../internal/base/redact.ts";
 import { runProgram } from "../../internal/cli/command/run-program.ts";
 import { type MainContext, runMain } from "../../internal/cli/run-main.ts";
+import { removeTree } from "../../internal/files/remove-tree.ts";
 import { asRefusal, startRefusal } from "../../internal/sidecar/halves/start-refusal.ts";
 import { HEAP_FLAGS } from "../../internal/sidecar/supervisor/serving-processes.ts";
 import { readConfig, type SidecarConfig, serveArgs } from "./config.ts";
@@ -32,7 +32,7 @@ async function start(argv: readonly string[], context: Context): Promise<number>
   try {
     return await run(config, context);
   } finally {
-    if (config.ownStateDir) await rm(config.sidecar.stateDir, { recursive: true, force: true, maxRetries: 10 });
+    if (config.ownStateDir) removeTree(config.sidecar.stateDir);
   }
 }
 

@@ -7,11 +7,11 @@ import {
   openSync,
   readSync,
   renameSync,
-  rmSync,
   writeSync,
 } from "node:fs";
 import { DomainError } from "../base/errors.ts";
 import { openPlainFile } from "../files/plain-file.ts";
+import { removeTree } from "../files/remove-tree.ts";
 import { journalLine, readJournalLines } from "./journal-lines.ts";
 
 /**
@@ -127,7 +127,7 @@ export class Journal<T> {
 }
 
 function fileAt(path: string): JournalFile {
-  return { path, remove: (suffix) => rmSync(`${path}${suffix}`, { recursive: true, force: true }) };
+  return { path, remove: (suffix) => removeTree(`${path}${suffix}`) };
 }
 
 function openOrReplace(file: JournalFile): { readonly fd: number; readonly replaced: boolean } {

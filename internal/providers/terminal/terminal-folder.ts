@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
-import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { createConnection, type Socket } from "node:net";
 import { basename, join } from "node:path";
 import { within } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { TerminalConfig } from "../../bridge/terminal-launcher.ts";
 import { PinnedFolder } from "../../files/pinned-folder.ts";
+import { removeTree } from "../../files/remove-tree.ts";
 import type { UnixUser } from "../../process/users/unix-user.ts";
 import { replaceStateFile } from "../ledger/state-file.ts";
 
@@ -116,7 +117,7 @@ export class TerminalFolder {
 
   remove(): void {
     if (this.apart !== undefined) this.#removePlace(this.apart);
-    rmSync(this.path, { recursive: true, force: true, maxRetries: 3 });
+    removeTree(this.path);
   }
 
   get #place(): string {

@@ -1,8 +1,8 @@
-import { rmSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { aborted } from "../../base/abort.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Task } from "../../base/task-group.ts";
+import { removeTree } from "../../files/remove-tree.ts";
 import type { ProcessFacts, WantedFacts } from "../../process/process-facts.ts";
 import type { Greeting } from "./greeting.ts";
 import { onLines, writeLine } from "./halves-link-lines.ts";
@@ -41,7 +41,7 @@ export class HalvesLinkListener implements Task {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    rmSync(this.#path, { recursive: true, force: true });
+    removeTree(this.#path);
     const { greeting } = this.#deps;
     const sockets = new Set<Socket>();
     const drop = (socket: Socket) => {

@@ -1,8 +1,9 @@
-import { chmodSync, lstatSync, mkdirSync, readdirSync, rmSync, type Stats, writeFileSync } from "node:fs";
+import { chmodSync, lstatSync, mkdirSync, readdirSync, type Stats, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { DomainError, errorText } from "../../base/errors.ts";
 import { makeFolders } from "../../files/make-folders.ts";
 import { type FileKind, IS_OF_KIND } from "../../files/open-below.ts";
+import { removeTree } from "../../files/remove-tree.ts";
 
 /** The paths in the state folder, the only place where the two halves meet. */
 export interface StatePaths {
@@ -50,7 +51,7 @@ export function isOfKind(path: string, kind: FileKind): boolean {
  */
 export function removeStrange(path: string, kind: FileKind): void {
   const found = lstatSync(path, { throwIfNoEntry: false });
-  if (found !== undefined && !IS_OF_KIND[kind](found)) rmSync(path, { recursive: true, force: true });
+  if (found !== undefined && !IS_OF_KIND[kind](found)) removeTree(path);
 }
 
 /** Unix socket paths end after 107 bytes; `control.sock` is the longest name here. */
@@ -129,7 +130,7 @@ function foundOrMade(dir: string): Stats {
 export function prepareStateDir(paths: StatePaths, uid: number): void {
   makeStateDir(paths, uid);
   for (const dir of [paths.hookDir, paths.captures]) {
-    rmSync(dir, { recursive: true, force: true });
+    removeTree(dir);
     mkdirSync(dir, { mode: 0o700 });
   }
 }
@@ -140,7 +141,7 @@ export function writeStateFiles(paths: StatePaths, files: Readonly<Record<string
     if (path !== resolve(path) || !path.startsWith(`${paths.dir}/`))
       throw new Error(`a launch file outside of the state folder: ${path}`);
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    rmSync(path, { recursive: true, force: true });
+    removeTree(path);
     writeFileSync(path, content, { mode: 0o600, flag: "wx" });
   }
 }

@@ -1,10 +1,10 @@
 import type { ChildProcess } from "node:child_process";
-import { rmSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { raceSignal } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Task } from "../../base/task-group.ts";
+import { removeTree } from "../../files/remove-tree.ts";
 import { type ControlClientOptions, spawnControlClient } from "../../tmux/client/control-connection.ts";
 
 export interface ClientListenerDeps {
@@ -52,7 +52,7 @@ export class ClientListener implements Task {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    rmSync(this.#path, { recursive: true, force: true });
+    removeTree(this.#path);
     // Not one byte is read here: the input is for tmux.
     const server = createServer({ pauseOnConnect: true }, (stream) => this.#take(stream));
     const { promise, resolve, reject } = Promise.withResolvers<void>();

@@ -1,4 +1,5 @@
-import { lstatSync, renameSync, rmSync } from "node:fs";
+import { lstatSync, renameSync } from "node:fs";
+import { removeTree } from "../../files/remove-tree.ts";
 
 /** The path to which `setAside` moves the file at `path`. */
 const asidePath = (path: string): string => `${path}.damaged`;
@@ -6,6 +7,6 @@ const asidePath = (path: string): string => `${path}.damaged`;
 /** Moves the file at `path`, if there is one, to `asidePath(path)`, replacing the file that was set aside before. */
 export function setAside(path: string): void {
   if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return;
-  rmSync(asidePath(path), { recursive: true, force: true });
+  removeTree(asidePath(path));
   renameSync(path, asidePath(path));
 }

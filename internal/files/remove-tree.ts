@@ -1,0 +1,29 @@
+import { chmodSync, lstatSync, readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { codeOf } from "../base/errors.ts";
+
+/** Programs that are ending may still write into it. */
+const REMOVE = { recursive: true, force: true, maxRetries: 3 } as const;
+
+/**
+ * Removes an entry that an agent of this user may have made, with everything below it: folders without permissions get
+ * them back first. No link is followed, and a missing entry is no error.
+ * @throws the system's error, such as EACCES for what belongs to another user
+ */
+export function removeTree(path: string): void {
+  try {
+    rmSync(path, REMOVE);
+  } catch (err) {
+    if (codeOf(err) !== "EACCES") throw err;
+    unlockFolders(path);
+    rmSync(path, REMOVE);
+  }
+}
+
+function unlockFolders(path: string): void {
+  if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return;
+  chmodSync(path, 0o700);
+  for (const entry of readdirSync(path, { withFileTypes: true })) {
+    if (entry.isDirectory()) unlockFolders(join(path, entry.name));
+  }
+}
