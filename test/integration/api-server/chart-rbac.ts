@@ -6,7 +6,7 @@ import { systemClock } from "../../../internal/base/clock.ts";
 import { kubeconfigCredentials } from "../../../internal/kube/access/kubeconfig.ts";
 import { KubeTransport } from "../../../internal/kube/transport.ts";
 import type { AuditedRequest } from "../../support/cluster/api-audit.ts";
-import type { TestCluster } from "../../support/cluster/cluster.ts";
+import { type TestCluster, untilInCluster } from "../../support/cluster/cluster.ts";
 import { component, requireComponent } from "../../support/cluster/components.ts";
 import { ControllerCluster } from "../../support/cluster/controller-cluster.ts";
 import { Helm, type Manifest, manifestsOf } from "../../support/cluster/helm.ts";
@@ -233,13 +233,13 @@ async function useController(town: ControllerCluster, cluster: TestCluster): Pro
   await kubectl("patch", first, "--type=merge", "-p", '{"metadata":{"ownerReferences":null}}');
   await kubectl("patch", second, "--type=merge", "-p", '{"data":{"tls.key":null}}');
   const repaired = async () => ((await versionOf(cluster, second)) === before ? undefined : true);
-  await until("a repaired Secret", 60_000, repaired, replicas[0]?.log);
+  await untilInCluster("a repaired Secret", 60_000, repaired, replicas[0]?.log);
   const owner = async () =>
     (await kubectl("get", first, "-o", "jsonpath={.metadata.ownerReferences[0].uid}").catch(() => "")) || undefined;
-  await until("a Secret with an owner", 60_000, owner, replicas[0]?.log);
+  await untilInCluster("a Secret with an owner", 60_000, owner, replicas[0]?.log);
   await town.command("rotate-ca");
   const phase = async () => JSON.parse((await town.caSecret())["rotation.json"] ?? "{}").type as string;
-  await until(
+  await untilInCluster(
     "the new CA to sign",
     60_000,
     async () => (await phase()) !== "introducing" || undefined,

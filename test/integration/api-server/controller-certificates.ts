@@ -24,7 +24,7 @@ import type { KubeRequest } from "../../../internal/kube/kube-api.ts";
 import { KubeTransport } from "../../../internal/kube/transport.ts";
 import { newAuthority } from "../../../internal/pki/authority.ts";
 import { newKeyPair } from "../../../internal/pki/key-pair.ts";
-import type { TestCluster } from "../../support/cluster/cluster.ts";
+import { type TestCluster, untilInCluster } from "../../support/cluster/cluster.ts";
 import { requireComponent } from "../../support/cluster/components.ts";
 import { sharedApiServer } from "../../support/cluster/shared-cluster.ts";
 import { until } from "../../support/sidecar/sidecar.ts";
@@ -243,6 +243,6 @@ describe("the Secret of a session's pod, on a real API server", () => {
     await found.kubectl(["-n", NAMESPACE, "delete", "pod", "leaving", "--force", "--grace-period=0"]);
     const isGone = async () =>
       (await found.kubectl(["-n", NAMESPACE, "get", "secrets", "-o", "name"])).includes("leaving-tls") === false;
-    await until("the Secret's end", 60_000, async () => (await isGone()) || undefined);
+    await untilInCluster("the Secret's end", 60_000, async () => (await isGone()) || undefined);
   });
 });

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vit
 import { seeded } from "../../../bench/stats.ts";
 import { SessionStatus } from "../../../internal/gen/bridge/v1/bridge_pb.ts";
 import { kubeconfigCredentials } from "../../../internal/kube/access/kubeconfig.ts";
-import type { TestCluster } from "../../support/cluster/cluster.ts";
+import { type TestCluster, untilInCluster } from "../../support/cluster/cluster.ts";
 import { requireComponent } from "../../support/cluster/components.ts";
 import { ControllerCluster, type RunningReplica, startDemo } from "../../support/cluster/controller-cluster.ts";
 import { FaultyApi } from "../../support/cluster/faulty-api.ts";
@@ -115,11 +115,11 @@ describe(`two replicas behind an API server with random faults (GT_SEED=${SEED})
       const gated = pods.filter(({ spec }) => (spec?.schedulingGates ?? []).length > 0);
       return (gated.length === 0 && secrets.length === 2 * pods.length && pods.length >= live.length) || undefined;
     };
-    await until("a Secret and a token of each pod, and no pod held back", 120_000, isWhole, logs);
+    await untilInCluster("a Secret and a token of each pod, and no pod held back", 120_000, isWhole, logs);
     for (const id of await ids(each(0))) await stop(each(0), id);
     const isEmpty = async () =>
       (await inCluster("pods")).length + (await inCluster("secrets")).length === 0 || undefined;
-    await until("nothing to be left", 120_000, isEmpty, logs);
+    await untilInCluster("nothing to be left", 120_000, isEmpty, logs);
     for (const { log } of replicas) expect(log()).not.toMatch(/the watch missed changes|"msg":"bug|unhandled/);
 
     /** Makes a call that may fail because of the API server, and for no other reason. */
