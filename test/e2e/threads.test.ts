@@ -1,7 +1,3 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { gt } from "../support/bridge/gt-transcript.ts";
 import { calmTime } from "../support/calm-time.ts";
@@ -57,6 +53,60 @@ describe.each([
     const participants = [{ agent_id: "town/fixer", role: "fixer" }];
     return (await reviewer.call<Thread>("create_thread", { title: "review", participants })).thread.thread_id;
   }
+
+  describe("with an idle agent", () => {
+    let agent: DemoSidecar;
+    beforeAll(async () => {
+      agent = await DemoSidecar.start("town/wright", server);
+    });
+    afterAll(() => agent?.[Symbol.asyncDispose]());
+
+    it("FR-10: an idle agent is woken for a message, once, and the receipt says so", async () => {
+      const made = await gt(["threads", "new", "fix \u001b[2Jit", "--with", "town/wright:fixer"], server.env);
+      expect(made).toMatchObject({ code: 0, stderr: "" });
+      const thread = made.stdout.trim();
+      const post = ["threads", "post", thread.slice(0, 10), "please", "--role", "fixer", "--idempotency-key", "k"];
+      let posted = await gt([...post, "--wait", "--timeout", "30s"], server.env);
+      const woken = async () => {
+        if (posted.code === 5) posted = await gt([...post, "--wait", "--timeout", "30s"], server.env);
+        return posted.code !== 5;
+      };
+      await eventually("the wake has its receipt", woken, 180_000);
+      expect(posted.stdout).toMatch(/(SUBMITTED|ACKED) {2}town\/wright {2}submitted/);
+      expect(posted.code).toBe(0);
+      expect(agent.taken).toEqual([expect.stringContaining(`gt threads read ${thread}`)]);
+      const shown = await gt(["threads", "show", thread], server.env);
+      expect(shown).toMatchObject({ code: 0, stdout: expect.not.stringContaining("\u001b") });
+      const blocked = await gt(["threads", "status", thread, "blocked", "--reason", "wait"], server.env);
+      expect(blocked).toMatchObject({ code: 0, stdout: expect.stringContaining("blocked") });
+      expect((await gt(["threads", "status", thread, "blocked"], server.env)).code).toBe(6);
+      const wakes = await gt(["threads", "wakes", "town/wright"], server.env);
+      expect(wakes.stdout).toContain("submitted");
+      expect(await gt(["threads", "inbox"], server.env)).toMatchObject({ code: 0, stdout: "nothing new\n" });
+      expect((await gt(["threads", "read", "t-none-at-all"], server.env)).code).toBe(3);
+      expect((await gt(["threads", "read", thread, "--wait", "100ms", "--after", "99"], server.env)).code).toBe(5);
+    });
+
+    it(
+      "NFR-07: a dormant agent has its wake's text 3 s after the message, busy time excluded",
+      async () => {
+        using person = server.client("ann", "operator");
+        const thread_id = await startThread(person, "wake up", [agent.address], AbortSignal.timeout(LONG_MS));
+        const policy = { wakes_per_minute: 1000 };
+        await person.call("set_policy", { policy }, AbortSignal.timeout(LONG_MS));
+        const before = agent.taken.length;
+        const took: number[] = [];
+        for (let round = 1; round <= ROUNDS; round++) {
+          const sinceMs = calmTime();
+          await person.call("post_message", { thread_id, text: `message ${round}` }, AbortSignal.timeout(LONG_MS));
+          await eventually("the text was taken", () => agent.taken.length === before + round, LONG_MS);
+          took.push(sinceMs());
+        }
+        expect(took.toSorted((a, b) => a - b).at(Math.floor(ROUNDS * 0.95) - 1), `${took}`).toBeLessThan(3000);
+      },
+      TALK_MS,
+    );
+  });
 
   it("FR-02 FR-04 FR-06: a message reaches a waiter in order, and reading does not acknowledge", async () => {
     const thread_id = await newThread();
@@ -192,82 +242,3 @@ describe.each([
     expect([code, stderr]).toEqual([5, expect.stringContaining("another threads uses the folder")]);
   });
 });
-
-it.each([
-  ["npm's package", "npm"],
-  ["the system", "system"],
-])(
-  "FR-10: an idle agent is woken for a message, once, and the receipt says so, on the PostgreSQL of %s",
-  async (_, postgres) => {
-    await using server = await ThreadsServer.start("--postgres", postgres);
-    const log = join(server.dir, "taken.jsonl");
-    const agent = [process.execPath, programFile("demo-agent"), "--turn-ms", "300", "--steps", "1", "--log", log];
-    const sidecar = spawn(
-      process.execPath,
-      [
-        programFile("gt-sidecar"),
-        ...["--agent", "demo", "--address", "town/fixer", "--listen", "127.0.0.1:0", "--health-listen", "127.0.0.1:0"],
-        ...["--state-dir", join(server.dir, "sidecar"), "--grace", "1s", "--", ...agent],
-      ],
-      { env: { ...server.env }, stdio: "ignore" },
-    );
-    const ended = once(sidecar, "close");
-    try {
-      await eventually("it is there", async () => (await gt(["status", "town/fixer"], server.env)).code === 0, 60_000);
-      const made = await gt(["threads", "new", "fix \u001b[2Jit", "--with", "town/fixer:fixer"], server.env);
-      expect(made).toMatchObject({ code: 0, stderr: "" });
-      const thread = made.stdout.trim();
-      const post = ["threads", "post", thread.slice(0, 10), "please", "--role", "fixer", "--idempotency-key", "k"];
-      let posted = await gt([...post, "--wait", "--timeout", "30s"], server.env);
-      const woken = async () => {
-        if (posted.code === 5) posted = await gt([...post, "--wait", "--timeout", "30s"], server.env);
-        return posted.code !== 5;
-      };
-      await eventually("the wake has its receipt", woken, 180_000);
-      expect(posted.stdout).toMatch(/(SUBMITTED|ACKED) {2}town\/fixer {2}submitted/);
-      expect(posted.code).toBe(0);
-      const taken = readFileSync(log, "utf8").trim().split("\n");
-      expect(taken).toHaveLength(1);
-      expect(JSON.parse(taken[0] ?? "{}")).toMatchObject({
-        text: expect.stringContaining(`gt threads read ${thread}`),
-      });
-      const shown = await gt(["threads", "show", thread], server.env);
-      expect(shown).toMatchObject({ code: 0, stdout: expect.not.stringContaining("\u001b") });
-      const blocked = await gt(["threads", "status", thread, "blocked", "--reason", "wait"], server.env);
-      expect(blocked).toMatchObject({ code: 0, stdout: expect.stringContaining("blocked") });
-      expect((await gt(["threads", "status", thread, "blocked"], server.env)).code).toBe(6);
-      const wakes = await gt(["threads", "wakes", "town/fixer"], server.env);
-      expect(wakes.stdout).toContain("submitted");
-      expect(await gt(["threads", "inbox"], server.env)).toMatchObject({ code: 0, stdout: "nothing new\n" });
-      expect((await gt(["threads", "read", "t-none-at-all"], server.env)).code).toBe(3);
-      expect((await gt(["threads", "read", thread, "--wait", "100ms", "--after", "99"], server.env)).code).toBe(5);
-    } finally {
-      sidecar.kill("SIGTERM");
-      await ended;
-    }
-  },
-);
-
-it.each([
-  ["npm's package", "npm"],
-  ["the system", "system"],
-])(
-  "NFR-07: a dormant agent has its wake's text 3 s after the message, busy time excluded, on the PostgreSQL of %s",
-  async (_, postgres) => {
-    await using server = await ThreadsServer.start("--postgres", postgres);
-    await using agent = await DemoSidecar.start("town/sleeper", server);
-    using person = server.client("ann", "operator");
-    const thread_id = await startThread(person, "wake up", [agent.address], AbortSignal.timeout(LONG_MS));
-    const policy = { wakes_per_minute: 1000 };
-    await person.call("set_policy", { policy }, AbortSignal.timeout(LONG_MS));
-    const took: number[] = [];
-    for (let round = 1; round <= ROUNDS; round++) {
-      const sinceMs = calmTime();
-      await person.call("post_message", { thread_id, text: `message ${round}` }, AbortSignal.timeout(LONG_MS));
-      await eventually("the text was taken", () => agent.taken.length === round, LONG_MS);
-      took.push(sinceMs());
-    }
-    expect(took.toSorted((a, b) => a - b).at(Math.floor(ROUNDS * 0.95) - 1), `${took}`).toBeLessThan(3000);
-  },
-  TALK_MS,
-);
