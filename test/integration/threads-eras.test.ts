@@ -45,6 +45,7 @@ beforeAll(async () => {
   await person.call("set_policy", { policy: { posts_per_minute: POSTS_PER_MINUTE } }, LONG);
 });
 afterAll(async () => {
+  for (const client of clients.values()) await (await client)[Symbol.asyncDispose]();
   await server?.[Symbol.asyncDispose]();
   await database?.[Symbol.asyncDispose]();
 });
@@ -89,7 +90,17 @@ async function connected(way: (typeof WAYS)[number], era: Era, agent: string): P
   return client;
 }
 
-const nameOf = (way: string, era: string, more = "") => `town/${`${way}-${era}${more}`.replaceAll(/[^\w]+/g, "-")}`;
+const nameOf = (way: string, era: string) => `town/${`${way}-${era}`.replaceAll(/[^\w]+/g, "-")}`;
+
+/** The clients of all tests, by their agents: half of them are programs, which are costly to start. */
+const clients = new Map<string, Promise<EraClient>>();
+
+function clientOf(way: (typeof WAYS)[number], era: Era): Promise<EraClient> {
+  const agent = nameOf(way, era);
+  const client = clients.get(agent) ?? connected(way, era, agent);
+  clients.set(agent, client);
+  return client;
+}
 
 async function groundOf(agent: string) {
   const [personId, mateId] = [`${agent}-person`, `${agent}-mate`];
@@ -100,11 +111,11 @@ async function groundOf(agent: string) {
 
 describe.each(CLIENTS)("NFR-06: the client $era by $way", ({ way, era }) => {
   const isModern = era === "2.4 auto";
+  const agent = nameOf(way, era);
 
   it("accepts every answer and error of every tool under the advertised schemas", async () => {
-    const agent = nameOf(way, era);
     const ground = await groundOf(agent);
-    await using client = await connected(way, era, agent);
+    const client = await clientOf(way, era);
     if (client.revision !== undefined) expect(client.revision).toBe(isModern ? "2026-07-28" : "2025-11-25");
     const tools = await client.listTools();
     const calls = toolCalls(ground);
@@ -125,9 +136,8 @@ describe.each(CLIENTS)("NFR-06: the client $era by $way", ({ way, era }) => {
   });
 
   it("reads the resources, and gets a code for any other", async () => {
-    const agent = nameOf(way, era, "-reads");
     const { own, foreign } = await groundOf(agent);
-    await using client = await connected(way, era, agent);
+    const client = await clientOf(way, era);
     expect(await client.resources()).toEqual({ uris: ["inbox://me"], templates: ["thread://{id}"] });
     const inbox = JSON.parse(await client.readResource("inbox://me")) as { threads: { thread_id: string }[] };
     expect(inbox.threads.map(({ thread_id }) => thread_id)).toContain(own);
@@ -141,9 +151,8 @@ describe.each(CLIENTS)("NFR-06: the client $era by $way", ({ way, era }) => {
   });
 
   it("FR-06: learns of new messages by subscription if it can, and otherwise by polling", async () => {
-    const agent = nameOf(way, era, "-hears");
     const { own, foreign } = await groundOf(agent);
-    await using client = await connected(way, era, agent);
+    const client = await clientOf(way, era);
     using person = server.client("ann", "operator");
     const post = (thread_id: string) => person.call("post_message", { thread_id, text: "news" }, LONG);
     expect(client.canSubscribe).toBe(isModern);
@@ -165,20 +174,18 @@ describe.each(CLIENTS)("NFR-06: the client $era by $way", ({ way, era }) => {
 });
 
 it("each client gets a code while the database is down, and continues when it is back", async () => {
-  const clients = await Promise.all(CLIENTS.map(({ way, era }) => connected(way, era, nameOf(way, era, "-away"))));
-  await using stack = new AsyncDisposableStack();
-  for (const client of clients) stack.use(client);
+  const all = await Promise.all(CLIENTS.map(({ way, era }) => clientOf(way, era)));
   const holder = new Client({ connectionString: database.url() });
   await holder.connect();
   try {
     await holder.query("begin; lock table threads.thread in access exclusive mode");
-    const results = await Promise.all(clients.map((client) => client.callTool("list_threads", {})));
-    expect(results.map(codeOf)).toEqual(clients.map(() => "UNAVAILABLE"));
+    const results = await Promise.all(all.map((client) => client.callTool("list_threads", {})));
+    expect(results.map(codeOf)).toEqual(all.map(() => "UNAVAILABLE"));
     await holder.query("rollback");
   } finally {
     await holder.end();
   }
-  for (const client of clients) answerOf("list_threads", await client.callTool("list_threads", {}));
+  for (const client of all) answerOf("list_threads", await client.callTool("list_threads", {}));
 });
 
 describe("the list of tools", () => {
@@ -209,12 +216,13 @@ describe("the list of tools", () => {
     await using client = await connected("/v1/mcp", "1.x", agent);
     const tools = new Map((await client.listTools()).map(({ name, annotations = {} }) => [name, annotations]));
     const calls = toolCalls(ground);
+    let before = await everything();
     for (const one of calls) {
       const { readOnlyHint, idempotentHint } = tools.get(one.tool) ?? {};
-      const before = await everything();
       await call(client, one);
       const after = await everything();
       if (readOnlyHint === true) expect([one, after]).toEqual([one, before]);
+      before = after;
       if (idempotentHint !== true || one.code !== undefined) continue;
       await call(client, one);
       expect([one, await everything()]).toEqual([one, after]);
