@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { makeFolders } from "./make-folders.ts";
+import { makeFolders, makeStateFolders } from "./make-folders.ts";
 
 let dir: string;
 beforeEach(() => {
@@ -28,4 +28,12 @@ it("fails if something else has the name", () => {
 
 it.runIf(process.platform === "linux")("fails at once if no folder can be created", () => {
   expect(() => makeFolders("/proc/gt/a")).toThrow("ENOENT");
+});
+
+it("names the flag that gives another state folder", () => {
+  writeFileSync(join(dir, "file"), "");
+  const state = join(dir, "file/state");
+  const message = `cannot make the folder ${state}: a part of the path is not a folder`;
+  const refused = { kind: "denied", message, fields: { hint: "give another --state-dir" } };
+  expect(() => makeStateFolders(state)).toThrow(expect.objectContaining(refused));
 });

@@ -1,6 +1,8 @@
 import { mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
+import { DomainError } from "../base/errors.ts";
 import { isMissing } from "./named-file.ts";
+import { systemReason } from "./system-reason.ts";
 
 /**
  * Creates a folder and missing folders above it, for their owner alone; existing ones stay as they are. `mkdir` with
@@ -15,6 +17,18 @@ export function makeFolders(path: string): void {
     if (!isMissing(err) || above === path) throw err;
     makeFolders(above);
     makeFolder(path);
+  }
+}
+
+/** `makeFolders` below the state folder that `--state-dir` names. @throws DomainError `denied` */
+export function makeStateFolders(path: string): void {
+  try {
+    makeFolders(path);
+  } catch (cause) {
+    throw new DomainError("denied", `cannot make the folder ${path}: ${systemReason(cause, "folder")}`, {
+      fields: { hint: "give another --state-dir" },
+      cause,
+    });
   }
 }
 

@@ -140,3 +140,9 @@ it("threads serve exits with 3 if the database needs `threads migrate`", async (
   const ran = await runProgramOf("threads", ["serve", "--database-url", database.url()]);
   expect([ran.code, ran.stderr]).toEqual([3, expect.stringContaining("run: threads migrate")]);
 });
+
+it("threads serve names a state folder that cannot be made, and the flag for another one", async () => {
+  const ran = await runProgramOf("threads", ["serve", "--state-dir", "/proc/nothing"]);
+  const said = /cannot make the folder \/proc\/nothing\/keys: there is no such folder\n.*give another --state-dir/;
+  expect([ran.code, ran.stderr]).toEqual([1, expect.stringMatching(said)]);
+});

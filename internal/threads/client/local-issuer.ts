@@ -3,9 +3,10 @@ import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from "node:
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { signClaims, signingKeyOf } from "../../auth/mint-token.ts";
-import { DomainError } from "../../base/errors.ts";
-import { makeFolders } from "../../files/make-folders.ts";
+import { codeOf, DomainError } from "../../base/errors.ts";
+import { makeStateFolders } from "../../files/make-folders.ts";
 import { isMissing, readNamedFileSync } from "../../files/named-file.ts";
+import { systemReason } from "../../files/system-reason.ts";
 
 /** The names of the local issuers: one key signs for people, one for agents. */
 export const LOCAL_ISSUERS = { person: "local-people", agent: "local-agents" } as const;
@@ -36,11 +37,25 @@ export function publicKeyPath(stateDir: string, kind: LocalToken["kind"]): strin
   return join(stateDir, "keys", `${kind}.pub`);
 }
 
-/** Creates the local keys that are missing. Processes that do it at the same time agree on one pair. */
+/**
+ * Creates the local keys that are missing. Processes that do it at the same time agree on one pair.
+ * @throws DomainError `denied` when they cannot be made or read
+ */
 export function makeLocalKeys(stateDir: string): void {
   const folder = join(stateDir, "keys");
-  makeFolders(stateDir);
-  makeFolders(folder);
+  makeStateFolders(folder);
+  try {
+    makeKeyFiles(folder);
+  } catch (cause) {
+    if (codeOf(cause) === "") throw cause; // not the system's
+    throw new DomainError("denied", `cannot make the local keys in ${folder}: ${systemReason(cause)}`, {
+      fields: { hint: "give another --state-dir" },
+      cause,
+    });
+  }
+}
+
+function makeKeyFiles(folder: string): void {
   for (const kind of ["person", "agent"] as const) {
     const file = join(folder, `${kind}.key`);
     if (!existsSync(file)) {

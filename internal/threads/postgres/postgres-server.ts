@@ -19,7 +19,7 @@ import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Task } from "../../base/task-group.ts";
 import { lockFolders } from "../../files/folder-lock.ts";
-import { makeFolders } from "../../files/make-folders.ts";
+import { makeStateFolders } from "../../files/make-folders.ts";
 import { systemProcesses } from "../../process/process-alive.ts";
 import { sendSignal } from "../../process/send-signal.ts";
 import { initialise } from "./initialise.ts";
@@ -85,8 +85,8 @@ export class PostgresServer implements Task {
     const data = join(folder, "data");
     const user = postgresUser(process.getuid?.() ?? 0);
     const isOther = process.getuid?.() === 0 && user.uid !== 0;
-    makeFolders(stateDir);
-    makeFolders(folder);
+    makeStateFolders(stateDir);
+    makeStateFolders(folder);
     await using _lock = await this.#lock(folder, signal);
     if (isOther) giveTo(user, stateDir, folder);
     if (isOther && !(await canUser(user, "-x", folder, signal))) throw outOfReach(user, folder);
@@ -96,7 +96,7 @@ export class PostgresServer implements Task {
     await endLeftOver(data, this.#deps.clock, signal);
     if (major === undefined) await initialise(programs, user, data, signal);
     const sockets = socketFolder(folder);
-    makeFolders(sockets);
+    makeStateFolders(sockets);
     if (isOther) chownSync(sockets, user.uid, user.gid);
     const address = { host: sockets, port: PORT, ...OWNER };
     for (let attempt = 0; !signal.aborted; attempt++) {
@@ -260,7 +260,7 @@ async function reachable(
   const programs = join(stateDir, "programs", found.version);
   if (!existsSync(programs)) {
     const part = `${programs}.${process.pid}.part`;
-    makeFolders(dirname(programs));
+    makeStateFolders(dirname(programs));
     chmodSync(dirname(programs), 0o755);
     rmSync(part, { recursive: true, force: true });
     cpSync(home, part, { recursive: true, verbatimSymlinks: true });
