@@ -3,14 +3,14 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll } from "vitest";
-import { heldSince, type Leak, presentNow } from "./leaks.ts";
+import { FILE_MARK, heldSince, type Leak, presentNow } from "./leaks.ts";
 
 /** A killed process needs a moment to disappear; only a leak takes this long. */
 const GRACE_MS = 2_000;
 
-const marker = `GT_TEST_FILE_ID=${randomUUID()}`;
-const [name = "", value] = marker.split("=");
-process.env[name] = value;
+const id = randomUUID();
+const marker = `${FILE_MARK}=${id}`;
+process.env[FILE_MARK] = id;
 const before = presentNow();
 
 // Hooks of a file run in reverse order of their registration, so this one runs after the file's own.

@@ -5,6 +5,9 @@ export type Leak =
   | { readonly kind: "process"; readonly what: string; readonly pid: number; readonly isOurs: boolean }
   | { readonly kind: "listening socket"; readonly what: string };
 
+/** The variable that marks the processes of a test file. */
+export const FILE_MARK = "GT_TEST_FILE_ID";
+
 const KERNEL_THREAD = 0x00200000;
 const LISTENING_TCP = "0A";
 const LISTENING_UNIX = "00010000";

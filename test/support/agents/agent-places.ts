@@ -12,6 +12,7 @@ import { type PlaceConfig, readPlace } from "../../../internal/terminal/places/p
 import { PLACE_FLAGS } from "../../../internal/terminal/places/place-flags.ts";
 import { resolveBackend } from "../../../internal/terminal/resolve.ts";
 import { eventually } from "../eventually.ts";
+import { FILE_MARK } from "../leaks.ts";
 import { programFile } from "../programs.ts";
 
 export interface PlaceOptions {
@@ -63,7 +64,7 @@ export async function privatePlace(): Promise<{ readonly dir: string; readonly e
   const runtime = join(dir, "run");
   await mkdir(runtime, { mode: 0o700 });
   const kept = Object.entries(process.env).filter(
-    ([name]) => (!name.startsWith("TMUX") && !name.startsWith("GT_")) || name === "GT_TEST_FILE_ID",
+    ([name]) => (!name.startsWith("TMUX") && !name.startsWith("GT_")) || name === FILE_MARK,
   );
   const env = Object.fromEntries(kept.map(([name, value]) => [name, value ?? ""]));
   return { dir, env: { ...env, XDG_RUNTIME_DIR: runtime, TMUX_TMPDIR: dir, HOME: dir, USER: "ann" } };

@@ -8,6 +8,7 @@ import { promisify } from "node:util";
 import type { TestContext } from "vitest";
 import { type AgentProgram, agentProgram } from "../agents/agents-install.ts";
 import { installPackages } from "../install-packages.ts";
+import { FILE_MARK } from "../leaks.ts";
 
 /** Programs that some tests drive and that are not part of the product. */
 export type Component =
@@ -104,11 +105,15 @@ async function packed(name: Component): Promise<string | undefined> {
   return join(folder, name);
 }
 
-/** Returns the path of an engine that works: docker does not without its daemon. */
+/**
+ * Returns the path of an engine that works: docker does not without its daemon. The first podman of an ordinary user
+ * starts a process that keeps the user's namespace; without the mark of this test file it is not one left behind.
+ */
 async function engine(): Promise<string | undefined> {
+  const { [FILE_MARK]: _, ...env } = process.env;
   for (const name of ["docker", "podman"]) {
     const path = await onPath(name);
-    const works = path !== undefined && (await promisify(execFile)(path, ["info"]).then(Boolean, () => false));
+    const works = path !== undefined && (await promisify(execFile)(path, ["info"], { env }).then(Boolean, () => false));
     if (works) return path;
   }
   return undefined;
