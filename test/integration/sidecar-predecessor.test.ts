@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { kill } from "node:process";
@@ -129,6 +129,25 @@ it("entries that the agent puts in place of the state folder's parts are replace
   }
   expect(await sidecar.taken()).toEqual(steps.map(([what]) => what));
   expect(await readdir(elsewhere.path)).toEqual([]);
+});
+
+it("permissions that the agent takes from the state folder come back, and the same agent takes messages", async () => {
+  await using sidecar = await startSidecar();
+  await sidecar.untilState(AgentState.IDLE);
+  const { agentPid } = await sidecar.client.status({});
+  const pid = sidecar.servingPid();
+  const names = (await readdir(sidecar.stateDir)).sort();
+  expect(names).toEqual(expect.arrayContaining(["captures", "control.sock", "lock", "tmux.sock"]));
+  for (const name of [...names, "."]) await chmod(join(sidecar.stateDir, name), 0);
+  kill(pid, "SIGKILL");
+  await untilReplaced(sidecar, pid);
+  const nudge = () => sidecar.client.nudge({ message: "hello", requestId: "after" }).catch(() => undefined);
+  expect((await until("a receipt", 60_000, nudge, sidecar.log)).outcome).toBe(NudgeOutcome.SUBMITTED);
+  expect((await sidecar.client.status({})).agentPid).toBe(agentPid);
+  for (const name of names) {
+    const { mode } = await stat(join(sidecar.stateDir, name));
+    expect([name, mode & 0o600]).toEqual([name, 0o600]);
+  }
 });
 
 /** @param before the pid of the serving half that is to be replaced, read before the cause of its replacement */

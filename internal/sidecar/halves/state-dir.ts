@@ -1,9 +1,10 @@
-import { chmodSync, lstatSync, mkdirSync, readdirSync, type Stats, writeFileSync } from "node:fs";
+import { chmodSync, constants, lstatSync, mkdirSync, readdirSync, type Stats, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { DomainError, errorText } from "../../base/errors.ts";
+import { DomainError } from "../../base/errors.ts";
 import { makeFolders } from "../../files/make-folders.ts";
 import { type FileKind, IS_OF_KIND } from "../../files/open-below.ts";
 import { removeTree } from "../../files/remove-tree.ts";
+import { systemReason } from "../../files/system-reason.ts";
 
 /** The paths in the state folder, the only place where the two halves meet. */
 export interface StatePaths {
@@ -43,6 +44,25 @@ export function isOfKind(path: string, kind: FileKind): boolean {
   } catch {
     return false;
   }
+}
+
+/**
+ * Gives the folder and its parts the owner's permissions back where they lack them; returns the paths where it did. The
+ * agent runs as this user, so it may take them away.
+ */
+export function restorePermissions(paths: StatePaths): readonly string[] {
+  return [paths.dir, paths.lock, paths.journal, ...stateEntriesOf(paths).keys()].filter((path) => {
+    try {
+      const { mode } = lstatSync(path);
+      const isLink = (mode & constants.S_IFMT) === constants.S_IFLNK;
+      const needed = (mode & constants.S_IFMT) === constants.S_IFDIR ? 0o700 : 0o600;
+      if (isLink || (mode & needed) === needed) return false;
+      chmodSync(path, (mode | needed) & 0o777);
+      return true;
+    } catch {
+      return false; // it is missing, or not ours: others notice that
+    }
+  });
 }
 
 /**
@@ -121,8 +141,10 @@ function foundOrMade(dir: string): Stats {
     if (there === undefined) makeFolders(dir);
     return there ?? lstatSync(dir);
   } catch (err) {
-    const fields = { hint: "give another --state-dir" };
-    throw new DomainError("denied", `cannot make the state folder ${dir}: ${errorText(err)}`, { cause: err, fields });
+    throw new DomainError("denied", `cannot make the state folder ${dir}: ${systemReason(err, "folder")}`, {
+      fields: { hint: "give another --state-dir" },
+      cause: err,
+    });
   }
 }
 

@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -127,6 +128,20 @@ describe("the keeper of the state folder", () => {
     await notice();
     await soon(isWhole);
     expect([restored, reported]).toEqual([1, [place()]]);
+  });
+
+  it("gives locked parts their owner's permissions back at the next look, and follows no link", async () => {
+    await running();
+    const target = join(root, "target");
+    writeFileSync(target, "", { mode: 0o400 });
+    symlinkSync(target, paths.lock);
+    const locked = [...stateEntriesOf(paths).keys(), paths.dir];
+    for (const path of locked) chmodSync(path, 0);
+    await clock.advance(1000);
+    const modeOf = (path: string) => lstatSync(path).mode & 0o777;
+    for (const path of locked) expect(modeOf(path), path).toBe(lstatSync(path).isDirectory() ? 0o700 : 0o600);
+    expect(modeOf(target)).toBe(0o400);
+    expect([restored, reported]).toEqual([0, []]);
   });
 
   it("waits for a second look, because tmux's socket is missing while a lost server is replaced", async () => {

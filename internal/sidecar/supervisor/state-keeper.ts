@@ -6,6 +6,7 @@ import {
   isOfKind,
   prepareStateDir,
   removeStrange,
+  restorePermissions,
   type StatePaths,
   stateEntriesOf,
   writeStateFiles,
@@ -33,8 +34,8 @@ type Part = Readonly<Parameters<typeof isOfKind>>;
 const LOOK_EVERY_MS = 1000;
 
 /**
- * Keeps the state folder: the agent runs as the same user, so it may remove or replace the folder's entries. Missing
- * entries are created again; a new journal contains what the serving half still knows.
+ * Keeps the state folder: the agent runs as the same user, so it may remove, replace or lock the folder's entries.
+ * Missing entries are created again; a new journal contains what the serving half still knows.
  */
 export class StateKeeper implements Task {
   readonly #deps: StateKeeperDeps;
@@ -108,6 +109,12 @@ export class StateKeeper implements Task {
     for (let before: string | undefined; ; ) {
       await this.#deps.clock.sleep(LOOK_EVERY_MS, signal).catch(() => {});
       if (signal.aborted) return undefined;
+      for (const path of restorePermissions(this.#options.paths)) {
+        this.#deps.logger.warn(
+          { path },
+          "the permissions of a part of the state folder were taken away: restoring them",
+        );
+      }
       const missing = firstMissing(this.#parts);
       // Twice: tmux's socket is away for a moment while a lost server is made again.
       if (missing !== undefined && missing === before) return missing;

@@ -13,7 +13,7 @@ import { serverConfig } from "../../tmux/pane/server-config.ts";
 import { Greeting } from "../halves/greeting.ts";
 import { HalvesLinkListener, type HalvesLinkListenerDeps } from "../halves/halves-link-listener.ts";
 import { launchContext, paneCommand, SESSION, type SidecarOptions } from "../halves/options.ts";
-import { makeStateDir, refuseForeignFiles, statePaths } from "../halves/state-dir.ts";
+import { makeStateDir, refuseForeignFiles, restorePermissions, statePaths } from "../halves/state-dir.ts";
 import { lockState } from "../halves/state-lock.ts";
 import { AgentEnding } from "./agent-ending.ts";
 import { AgentProcesses } from "./agent-processes.ts";
@@ -117,6 +117,7 @@ export class SupervisingHalf implements Task {
     const { clock, logger, uid } = this.#deps;
     const { sidecar, graceMs } = this.#options;
     const paths = statePaths(sidecar.stateDir);
+    restorePermissions(paths);
     refuseForeignFiles(paths);
     makeStateDir(paths, uid);
     const version = probeVersion(sidecar.tmuxProgram, sidecar.env);
