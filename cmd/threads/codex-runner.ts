@@ -119,9 +119,9 @@ export class CodexRunner implements TurnRunner {
       signal.throwIfAborted();
       const before = statSync(path).size;
       const command = { program, args, cwd, env: { ...agentEnvironment(codexDialect, env), ...own } };
-      const process = await started(AgentProcess.start(clock, command, UNHEARD));
-      if (process === undefined) return { outcome: "cancelled", error: "codex cannot be started", evidence: [] };
-      const release = this.#guard.watch(process.pid, mark);
+      const codex = await started(this.#guard.start(mark, () => AgentProcess.start(clock, command, UNHEARD)));
+      if (codex === undefined) return { outcome: "cancelled", error: "codex cannot be started", evidence: [] };
+      const { process, release } = codex;
       let end: ProcessEnd | undefined;
       try {
         // Everyone on this machine can read arguments, and an argument could be taken for an option.
@@ -142,7 +142,7 @@ export class CodexRunner implements TurnRunner {
 }
 
 /** Undefined: it could not be started. */
-async function started(starting: Promise<AgentProcess>): Promise<AgentProcess | undefined> {
+async function started<T>(starting: Promise<T>): Promise<T | undefined> {
   try {
     return await starting;
   } catch (err) {

@@ -1,6 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { MARK_VARIABLE } from "./marked-processes.ts";
 
+/** Stands for the group of a process that has yet to start. */
+const NO_GROUP = "-";
+
 /**
  * Reads `+ GROUP MARK` and `- GROUP MARK` until its input ends, then ends the remaining groups and the processes with
  * their marks. Its input ends when the process at the other end does, however that happens.
@@ -18,7 +21,7 @@ done
 [ -n "$agents" ] || exit 0
 end() {
   for each in $agents; do
-    kill -s "$1" -- "-\${each%:*}"
+    [ "\${each%:*}" = ${NO_GROUP} ] || kill -s "$1" -- "-\${each%:*}"
     for file in $(grep -lzx "${MARK_VARIABLE}=\${each#*:}" /proc/[0-9]*/environ); do
       file=\${file#/proc/}
       kill -s "$1" "\${file%/environ}"
@@ -39,8 +42,29 @@ export class OrphanGuard {
   readonly #agents = new Set<string>();
   #shell: ChildProcess | undefined;
 
+  /**
+   * Starts a process with this mark. The watch begins before it runs, because this process may be killed at any moment,
+   * and ends with the call of `release`.
+   */
+  async start<T extends { readonly pid: number }>(
+    mark: string,
+    start: () => Promise<T>,
+  ): Promise<{ readonly process: T; readonly release: () => void }> {
+    const release = this.#watch(NO_GROUP, mark);
+    try {
+      const process = await start();
+      return { process, release: this.watch(process.pid, mark) };
+    } finally {
+      release();
+    }
+  }
+
   /** Watches the group with this id and the processes with this mark. Returns a function that ends the watch. */
   watch(group: number, mark: string): () => void {
+    return this.#watch(String(group), mark);
+  }
+
+  #watch(group: string, mark: string): () => void {
     const agent = `${group} ${mark}`;
     this.#agents.add(agent);
     if (this.#shell === undefined) this.#start();

@@ -4,7 +4,12 @@ import type { Clock } from "../../base/clock.ts";
 import { DomainError, errorText } from "../../base/errors.ts";
 import type { Redactor } from "../../base/redact.ts";
 import type { AgentEvent, AgentInput, InputOutcome, SessionConfig, SessionHandle } from "../../bridge/provider.ts";
-import { type AgentCommand, AgentProcess, type ProcessEnd } from "../../process/children/agent-process.ts";
+import {
+  type AgentCommand,
+  AgentProcess,
+  type OutputSink,
+  type ProcessEnd,
+} from "../../process/children/agent-process.ts";
 import { MARK_VARIABLE, type MarkedProcesses } from "../../process/children/marked-processes.ts";
 import type { OrphanGuard } from "../../process/children/orphan-guard.ts";
 import { lastWords } from "../../process/last-words.ts";
@@ -104,15 +109,16 @@ export class StdioHandle implements SessionHandle {
     const session = new StdioHandle(deps, config);
     const mark = randomUUID();
     const marked = { ...command, env: { ...command.env, [MARK_VARIABLE]: mark } };
-    const process = await AgentProcess.start(deps.clock, marked, {
+    const sink: OutputSink = {
       stdout: (chunk) => session.#onChunk(() => session.#output.stdout(chunk)),
       stderr: (chunk) => session.#onChunk(() => session.#output.stderr(chunk)),
       abandoned: (stream, bytes) =>
         session.#emit({ type: "lost", stream, bytes, reason: "the agent ended before its output was read" }),
       muted: () => session.#onMuted(),
-    });
+    };
+    const starting = () => AgentProcess.start(deps.clock, marked, sink);
+    const { process, release } = await deps.guard.start(mark, starting);
     session.#process = process;
-    const release = deps.guard.watch(process.pid, mark);
     session.#gone = session.#live(process, (graceMs) => deps.marked.end(mark, graceMs)).finally(release);
     const opened = session.#open(signal);
     try {

@@ -15,7 +15,7 @@ import type { FrameChannel } from "./frame-channel.ts";
 export interface StdioChannelDeps {
   readonly clock: Clock;
   /** Ends the agent if this process is killed. */
-  readonly guard: Pick<OrphanGuard, "watch">;
+  readonly guard: Pick<OrphanGuard, "start">;
   /** Ends processes that the agent has started outside its group. */
   readonly marked: Pick<MarkedProcesses, "end">;
   /** Receives the agent's stderr. Default: it is dropped. */
@@ -38,7 +38,7 @@ export class StdioChannel implements FrameChannel {
   /** Resolves when no process that the agent has started is running. */
   readonly gone: Promise<void>;
 
-  private constructor(deps: StdioChannelDeps, process: AgentProcess, sink: LineSink, mark: string) {
+  private constructor(process: AgentProcess, sink: LineSink, endRest: () => Promise<void>) {
     this.#process = process;
     sink.onLine = ({ text, lostBytes }) => {
       if (this.#end !== undefined) return;
@@ -46,7 +46,7 @@ export class StdioChannel implements FrameChannel {
       if (text.trim() !== "") this.onFrame(text);
     };
     sink.onMuted = () => this.close(CLOSE.cut, "the agent has closed its output");
-    this.gone = this.#live(deps, mark);
+    this.gone = this.#live(endRest);
   }
 
   /**
@@ -58,8 +58,11 @@ export class StdioChannel implements FrameChannel {
     const mark = randomUUID();
     const sink = new LineSink(deps.onStderr ?? (() => {}));
     const marked = { ...command, env: { ...command.env, [MARK_VARIABLE]: mark } };
-    const process = await AgentProcess.start(deps.clock, marked, sink);
-    return new StdioChannel(deps, process, sink, mark);
+    const starting = () => AgentProcess.start(deps.clock, marked, sink);
+    const { process, release } = await deps.guard.start(mark, starting);
+    const channel = new StdioChannel(process, sink, () => deps.marked.end(mark, GRACE_MS));
+    void channel.gone.then(release, release);
+    return channel;
   }
 
   get ended(): AbortSignal {
@@ -94,16 +97,12 @@ export class StdioChannel implements FrameChannel {
     void this.#process.stop(GRACE_MS);
   }
 
-  async #live({ guard, marked }: StdioChannelDeps, mark: string): Promise<void> {
-    const release = guard.watch(this.#process.pid, mark);
-    try {
-      const end = await this.#process.ended;
-      this.#finish(new ChannelEnd(end.code === 0 ? CLOSE.normal : CLOSE.cut, words(end)));
-      await this.#process.stop(GRACE_MS);
-      await marked.end(mark, GRACE_MS);
-    } finally {
-      release();
-    }
+  /** `endRest`: ends what the agent has started outside its group. */
+  async #live(endRest: () => Promise<void>): Promise<void> {
+    const end = await this.#process.ended;
+    this.#finish(new ChannelEnd(end.code === 0 ? CLOSE.normal : CLOSE.cut, words(end)));
+    await this.#process.stop(GRACE_MS);
+    await endRest();
   }
 
   #finish(end: ChannelEnd): void {
