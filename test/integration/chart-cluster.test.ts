@@ -9,7 +9,7 @@ import { agentPod } from "../../internal/controller/pods/pod-template.ts";
 import { sessionPodPlan } from "../../internal/controller/sessions/session-pod.ts";
 import { gt } from "../support/bridge/gt-transcript.ts";
 import { type TestCluster, testCluster, untilInCluster } from "../support/cluster/cluster.ts";
-import { component, requireComponent } from "../support/cluster/components.ts";
+import { component, requireMade } from "../support/cluster/components.ts";
 import { CHART, configIn, Helm, manifestsOf } from "../support/cluster/helm.ts";
 import { plainPod } from "../support/cluster/plain-pod.ts";
 import { rulesOf } from "../support/cluster/rules-of.ts";
@@ -73,11 +73,7 @@ describe("the chart on a real API server", () => {
     if (dir !== "") await rm(dir, { recursive: true, force: true });
   }, LIMIT_MS);
 
-  async function here(context: TestContext): Promise<TestCluster> {
-    if (cluster !== undefined) return cluster;
-    for (const name of ["kubectl", "cluster", "helm"] as const) await requireComponent(context, name);
-    return context.skip("no cluster");
-  }
+  const here = (context: TestContext) => requireMade(context, cluster, ["kubectl", "cluster", "helm"], "no cluster");
 
   const create = async (namespace: string, pod: object, ...args: string[]) =>
     await (cluster as TestCluster).kubectl(["-n", namespace, "create", ...args, "-f", "-"], JSON.stringify(pod));

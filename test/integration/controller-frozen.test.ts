@@ -9,7 +9,7 @@ import { mintToken } from "../../internal/auth/mint-token.ts";
 import { BridgeService, SessionStatus } from "../../internal/gen/bridge/v1/bridge_pb.ts";
 import { type SidecarConnection, sidecarTransport } from "../../internal/rpc/client/transport.ts";
 import { type TestCluster, testCluster } from "../support/cluster/cluster.ts";
-import { requireComponent } from "../support/cluster/components.ts";
+import { requireMade } from "../support/cluster/components.ts";
 import { ControllerCluster, type RunningReplica } from "../support/cluster/controller-cluster.ts";
 import { type ProcessPod, processPod } from "../support/cluster/process-pod.ts";
 import { SessionReader } from "../support/cluster/session-reader.ts";
@@ -71,11 +71,7 @@ describe("a controller, its sidecars, and a SIGSTOP", () => {
     await cluster?.[Symbol.asyncDispose]();
   }, LIMIT_MS);
 
-  async function here(context: TestContext): Promise<void> {
-    if (town !== undefined) return;
-    for (const name of ["kubectl", "cluster"] as const) await requireComponent(context, name);
-    context.skip("needs an API server");
-  }
+  const here = (context: TestContext) => requireMade(context, town, ["kubectl", "cluster"], "needs an API server");
 
   async function started(project: string, sessionId: string, namespace: string, listen?: number): Promise<ProcessPod> {
     const start = { projectId: project, sessionId, provider: "demo", repoPath: "/workspace" };

@@ -7,7 +7,7 @@ import { kubeconfigCredentials } from "../../../internal/kube/access/kubeconfig.
 import { KubeTransport } from "../../../internal/kube/transport.ts";
 import type { AuditedRequest } from "../../support/cluster/api-audit.ts";
 import { type TestCluster, untilInCluster } from "../../support/cluster/cluster.ts";
-import { component, requireComponent } from "../../support/cluster/components.ts";
+import { component, requireMade } from "../../support/cluster/components.ts";
 import { ControllerCluster } from "../../support/cluster/controller-cluster.ts";
 import { Helm, type Manifest, manifestsOf } from "../../support/cluster/helm.ts";
 import { sharedApiServer } from "../../support/cluster/shared-cluster.ts";
@@ -106,11 +106,8 @@ describe("the rights that the chart gives, on a real API server", () => {
     if (dir !== "") await rm(dir, { recursive: true, force: true });
   }, LIMIT_MS);
 
-  async function here(context: TestContext): Promise<void> {
-    if (cluster !== undefined) return;
-    for (const name of ["kubectl", "cluster", "helm"] as const) await requireComponent(context, name);
-    return context.skip("needs an API server of our own");
-  }
+  const here = (context: TestContext) =>
+    requireMade(context, cluster, ["kubectl", "cluster", "helm"], "needs an API server of our own");
   const apply = async (objects: readonly object[]) =>
     await cluster?.kubectl(
       ["apply", "--server-side", "-f", "-"],

@@ -25,7 +25,7 @@ import { KubeTransport } from "../../../internal/kube/transport.ts";
 import { newAuthority } from "../../../internal/pki/authority.ts";
 import { newKeyPair } from "../../../internal/pki/key-pair.ts";
 import { type TestCluster, untilInCluster } from "../../support/cluster/cluster.ts";
-import { requireComponent } from "../../support/cluster/components.ts";
+import { requireMade } from "../../support/cluster/components.ts";
 import { sharedApiServer } from "../../support/cluster/shared-cluster.ts";
 import { until } from "../../support/sidecar/sidecar.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
@@ -81,11 +81,7 @@ describe("the Secret of a session's pod, on a real API server", () => {
     await cluster?.kubectl(["delete", "namespace", NAMESPACE, "--wait=false", "--ignore-not-found"]);
   }, LIMIT_MS);
 
-  async function here(context: TestContext): Promise<TestCluster> {
-    if (cluster !== undefined) return cluster;
-    for (const name of ["kubectl", "cluster"] as const) await requireComponent(context, name);
-    return context.skip("no cluster");
-  }
+  const here = (context: TestContext) => requireMade(context, cluster, ["kubectl", "cluster"], "no cluster");
 
   const get = async (kind: string, name: string) =>
     JSON.parse(await (cluster as TestCluster).kubectl(["-n", NAMESPACE, "get", kind, name, "-o", "json"]));

@@ -8,7 +8,7 @@ import { seeded } from "../../../bench/stats.ts";
 import { SessionStatus } from "../../../internal/gen/bridge/v1/bridge_pb.ts";
 import { kubeconfigCredentials } from "../../../internal/kube/access/kubeconfig.ts";
 import { type TestCluster, untilInCluster } from "../../support/cluster/cluster.ts";
-import { requireComponent } from "../../support/cluster/components.ts";
+import { requireMade } from "../../support/cluster/components.ts";
 import { ControllerCluster, type RunningReplica, startDemo } from "../../support/cluster/controller-cluster.ts";
 import { FaultyApi } from "../../support/cluster/faulty-api.ts";
 import { sharedApiServer } from "../../support/cluster/shared-cluster.ts";
@@ -49,11 +49,7 @@ describe(`two replicas behind an API server with random faults (GT_SEED=${SEED})
     if (dir !== "") await rm(dir, { recursive: true, force: true });
   }, LIMIT_MS);
 
-  async function here(context: TestContext): Promise<ControllerCluster> {
-    if (town !== undefined) return town;
-    for (const name of ["kubectl", "cluster"] as const) await requireComponent(context, name);
-    return context.skip("needs an API server");
-  }
+  const here = (context: TestContext) => requireMade(context, town, ["kubectl", "cluster"], "needs an API server");
   const stop = ({ client }: RunningReplica, sessionId: string) => client.stopSession({ sessionId });
   const each = (i: number) => replicas[i % replicas.length] as RunningReplica;
   const logs = () => `${JSON.stringify([...api.counts])}\n${replicas.map(({ log }) => log().slice(-3_000)).join("\n")}`;

@@ -2,7 +2,7 @@ import { X509Certificate } from "node:crypto";
 import { ConnectError } from "@connectrpc/connect";
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vitest";
 import { SessionStatus } from "../../../internal/gen/bridge/v1/bridge_pb.ts";
-import { requireComponent } from "../../support/cluster/components.ts";
+import { requireMade } from "../../support/cluster/components.ts";
 import { ControllerCluster, type RunningReplica, startDemo } from "../../support/cluster/controller-cluster.ts";
 import { sharedApiServer } from "../../support/cluster/shared-cluster.ts";
 import { until } from "../../support/sidecar/sidecar.ts";
@@ -28,11 +28,7 @@ describe("a controller on a real API server, among hostile or faulty parties,", 
     await town?.[Symbol.asyncDispose]();
   }, LIMIT_MS);
 
-  async function here(context: TestContext): Promise<ControllerCluster> {
-    if (town !== undefined) return town;
-    for (const name of ["kubectl", "cluster"] as const) await requireComponent(context, name);
-    return context.skip("needs an API server");
-  }
+  const here = (context: TestContext) => requireMade(context, town, ["kubectl", "cluster"], "needs an API server");
   const kubectl = async (...args: string[]) => (await town?.cluster.kubectl(["-n", town.agents, ...args])) ?? "";
   const podOf = async (session: string) => {
     const get = ["get", "pods", "-l", `gastown.io/session=${session}`, "-o", "jsonpath={.items[0].metadata.name}"];

@@ -7,7 +7,7 @@ import { calmTime } from "../../support/calm-time.ts";
 import type { ApiAudit } from "../../support/cluster/api-audit.ts";
 import { ChangingPods } from "../../support/cluster/changing-pods.ts";
 import type { TestCluster } from "../../support/cluster/cluster.ts";
-import { requireComponent } from "../../support/cluster/components.ts";
+import { requireMade } from "../../support/cluster/components.ts";
 import { ControllerCluster, type RunningReplica, startDemo } from "../../support/cluster/controller-cluster.ts";
 import { leads } from "../../support/cluster/leads.ts";
 import { sharedApiServer } from "../../support/cluster/shared-cluster.ts";
@@ -47,11 +47,8 @@ describe("three replicas of the controller on a real API server", () => {
     await cluster?.kubectl(["delete", "clusterrolebinding", "replicas", "--ignore-not-found"]);
   }, LIMIT_MS);
 
-  async function here(context: TestContext): Promise<ControllerCluster> {
-    if (town !== undefined) return town;
-    for (const name of ["kubectl", "cluster"] as const) await requireComponent(context, name);
-    return context.skip("needs an API server of our own");
-  }
+  const here = (context: TestContext) =>
+    requireMade(context, town, ["kubectl", "cluster"], "needs an API server of our own");
   async function add(account: string): Promise<void> {
     const replica = await (town as ControllerCluster).replica(account);
     replicas.push(Object.assign(replica, { account }));

@@ -9,7 +9,7 @@ import { Reflector } from "../../../internal/kube/reflector.ts";
 import { KubeTransport } from "../../../internal/kube/transport.ts";
 import { calmTime } from "../../support/calm-time.ts";
 import type { TestCluster } from "../../support/cluster/cluster.ts";
-import { requireComponent } from "../../support/cluster/components.ts";
+import { requireMade } from "../../support/cluster/components.ts";
 import { sharedApiServer } from "../../support/cluster/shared-cluster.ts";
 import { until } from "../../support/sidecar/sidecar.ts";
 import { TcpProxy } from "../../support/sidecar/tcp-proxy.ts";
@@ -46,11 +46,7 @@ describe("the Kubernetes API of a real API server", () => {
     await cluster?.kubectl(["delete", "namespace", NAMESPACE, "--wait=false"]).catch(() => {});
   }, LIMIT_MS);
 
-  async function here(context: TestContext): Promise<TestCluster> {
-    if (cluster !== undefined) return cluster;
-    for (const name of ["kubectl", "cluster"] as const) await requireComponent(context, name);
-    return context.skip("no cluster");
-  }
+  const here = (context: TestContext) => requireMade(context, cluster, ["kubectl", "cluster"], "no cluster");
 
   const map = (name: string, value: string) => ({ metadata: { name, labels: { test: "yes" } }, data: { value } });
   const create = (name: string, value = "1") => api.call({ method: "POST", path: MAPS, body: map(name, value) }, never);

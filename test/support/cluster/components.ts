@@ -84,6 +84,21 @@ export async function requireComponent(context: TestContext, name: Component): P
   return context.skip(found.missing);
 }
 
+/**
+ * Returns what a hook has made; without it, skips the test with a line about the first missing program, or else with
+ * `reason`.
+ */
+export async function requireMade<T>(
+  context: TestContext,
+  made: T | undefined,
+  programs: readonly Component[],
+  reason: string,
+): Promise<T> {
+  if (made !== undefined) return made;
+  for (const name of programs) await requireComponent(context, name);
+  return context.skip(reason);
+}
+
 /** A program from npm. @throws an Error if it is missing and cannot be installed */
 async function installed(name: Component): Promise<string | undefined> {
   const agent = AGENTS[name];

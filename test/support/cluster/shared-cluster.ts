@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { TestContext } from "vitest";
 import { ApiAudit } from "./api-audit.ts";
 import { type TestCluster, testCluster } from "./cluster.ts";
-import { component, requireComponent } from "./components.ts";
+import { component, requireMade } from "./components.ts";
 import { Containers } from "./containers.ts";
 
 /** One cluster for several suites, with the images that they run. */
@@ -61,10 +61,8 @@ export async function dropShared(): Promise<void> {
 }
 
 /** The cluster, or a skipped test with a line about the missing program. */
-export async function requireCluster<T>(context: TestContext, made: T | undefined): Promise<T> {
-  if (made !== undefined) return made;
-  for (const name of ["kubectl", "cluster", "containers", "helm"] as const) await requireComponent(context, name);
-  return context.skip("no cluster");
+export function requireCluster<T>(context: TestContext, made: T | undefined): Promise<T> {
+  return requireMade(context, made, ["kubectl", "cluster", "containers", "helm"], "no cluster");
 }
 
 /** The result of `makeApiServer`, as `shared`. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, type TestContext } from "vitest";
 import type { SessionStatus } from "../../../internal/gen/bridge/v1/bridge_pb.ts";
 import { until } from "../sidecar/sidecar.ts";
-import { component, requireComponent } from "./components.ts";
+import { component, requireMade } from "./components.ts";
 import { ControllerCluster, type RunningReplica } from "./controller-cluster.ts";
 import { shared } from "./shared-cluster.ts";
 
@@ -27,11 +27,8 @@ export function useTwoReplicas() {
     await town?.[Symbol.asyncDispose]();
   }, LIMIT_MS);
 
-  async function here(context: TestContext): Promise<ControllerCluster> {
-    if (town !== undefined) return town;
-    for (const name of ["kubectl", "cluster", "containers"] as const) await requireComponent(context, name);
-    return context.skip("needs a cluster whose pods this machine reaches");
-  }
+  const here = (context: TestContext) =>
+    requireMade(context, town, ["kubectl", "cluster", "containers"], "needs a cluster whose pods this machine reaches");
 
   return {
     here,
