@@ -1,6 +1,7 @@
 import type { ChildProcess } from "node:child_process";
 import { createServer, type Socket } from "node:net";
 import { raceSignal } from "../../base/abort.ts";
+import { backoffStepMs } from "../../base/backoff.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Task } from "../../base/task-group.ts";
@@ -20,8 +21,11 @@ const PACE_MS = 10;
 const LEAVE_MS = 1000;
 /** How long to wait for a session that is being created. */
 const SESSION_MS = 1000;
-/** While no session comes, as after the end of an agent that is not restarted, tmux is asked at this interval. */
-const ABSENT_MS = 250;
+/**
+ * How often tmux is asked for a missing session. Each question starts a program, and no session may come for hours, as
+ * after the end of an agent that is not restarted.
+ */
+const ASK = { firstMs: PACE_MS, maxMs: 250, factor: 1.1 };
 
 /**
  * Runs tmux's control client for the serving half. Each connection gets the stream of a client of its own: the
@@ -42,8 +46,8 @@ export class ClientListener implements Task {
   /** The newest connection, which has no client yet. */
   #next: Socket | undefined;
   #client: ChildProcess | undefined;
-  /** When the session was first missed since it was last there; monotonic, ms. */
-  #absentSince: number | undefined;
+  /** How often tmux was asked for the session since it was last there. */
+  #misses = 0;
 
   constructor(deps: ClientListenerDeps, path: string, options: ControlClientOptions) {
     this.#deps = deps;
@@ -86,22 +90,15 @@ export class ClientListener implements Task {
     const { clock } = this.#deps;
     const end = clock.monotonicMs() + SESSION_MS;
     while (!(await this.#isThere()) && clock.monotonicMs() < end && !signal.aborted) {
-      await clock.sleep(this.#pauseMs(), signal).catch(() => {});
+      await clock.sleep(backoffStepMs(ASK, this.#misses), signal).catch(() => {});
     }
     if (!signal.aborted) this.#start();
   }
 
   async #isThere(): Promise<boolean> {
     const isThere = await this.#deps.hasSession();
-    this.#absentSince = isThere ? undefined : (this.#absentSince ?? this.#deps.clock.monotonicMs());
+    this.#misses = isThere ? 0 : this.#misses + 1;
     return isThere;
-  }
-
-  /** Each question starts a program: a tenth of the time that the session has been missing lies between two. */
-  #pauseMs(): number {
-    const { clock } = this.#deps;
-    const absentMs = clock.monotonicMs() - (this.#absentSince ?? clock.monotonicMs());
-    return Math.min(ABSENT_MS, Math.max(PACE_MS, absentMs / 10));
   }
 
   async #endClient(): Promise<void> {
