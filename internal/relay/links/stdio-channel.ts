@@ -38,7 +38,7 @@ export class StdioChannel implements FrameChannel {
   /** Resolves when no process that the agent has started is running. */
   readonly gone: Promise<void>;
 
-  private constructor(process: AgentProcess, sink: LineSink, endRest: () => Promise<void>) {
+  private constructor(process: AgentProcess, sink: LineSink, endRest: () => Promise<void>, release: () => void) {
     this.#process = process;
     sink.onLine = ({ text, lostBytes }) => {
       if (this.#end !== undefined) return;
@@ -46,7 +46,7 @@ export class StdioChannel implements FrameChannel {
       if (text.trim() !== "") this.onFrame(text);
     };
     sink.onMuted = () => this.close(CLOSE.cut, "the agent has closed its output");
-    this.gone = this.#live(endRest);
+    this.gone = this.#live(endRest).finally(release);
   }
 
   /**
@@ -60,9 +60,7 @@ export class StdioChannel implements FrameChannel {
     const marked = { ...command, env: { ...command.env, [MARK_VARIABLE]: mark } };
     const starting = () => AgentProcess.start(deps.clock, marked, sink);
     const { process, release } = await deps.guard.start(mark, starting);
-    const channel = new StdioChannel(process, sink, () => deps.marked.end(mark, GRACE_MS));
-    void channel.gone.then(release, release);
-    return channel;
+    return new StdioChannel(process, sink, () => deps.marked.end(mark, GRACE_MS), release);
   }
 
   get ended(): AbortSignal {
