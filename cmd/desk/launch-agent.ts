@@ -57,7 +57,7 @@ export function launchAgent(setup: AgentSetup, launch: AgentLaunch): Provider {
 
 /** Removes what `launchAgent` has written for a session that has ended. */
 export function releaseAgent({ home }: Pick<AgentSetup, "home">, id: string): void {
-  removeTree(folderPath(home, id));
+  removeTree(folderPath(home, id), 3);
 }
 
 interface Launched {

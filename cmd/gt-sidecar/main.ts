@@ -32,7 +32,7 @@ async function start(argv: readonly string[], context: Context): Promise<number>
   try {
     return await run(config, context);
   } finally {
-    if (config.ownStateDir) removeTree(config.sidecar.stateDir);
+    if (config.ownStateDir) removeTree(config.sidecar.stateDir, 10);
   }
 }
 

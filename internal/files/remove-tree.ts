@@ -2,21 +2,20 @@ import { chmodSync, lstatSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { codeOf } from "../base/errors.ts";
 
-/** Programs that are ending may still write into it. */
-const REMOVE = { recursive: true, force: true, maxRetries: 3 } as const;
-
 /**
  * Removes an entry that an agent of this user may have made, with everything below it: folders without permissions get
  * them back first. No link is followed, and a missing entry is no error.
+ * @param maxRetries as for `rmSync`, which blocks meanwhile: for programs that are ending and still write into it
  * @throws the system's error, such as EACCES for what belongs to another user
  */
-export function removeTree(path: string): void {
+export function removeTree(path: string, maxRetries = 0): void {
+  const options = { recursive: true, force: true, maxRetries };
   try {
-    rmSync(path, REMOVE);
+    rmSync(path, options);
   } catch (err) {
     if (codeOf(err) !== "EACCES") throw err;
     unlockFolders(path);
-    rmSync(path, REMOVE);
+    rmSync(path, options);
   }
 }
 

@@ -117,7 +117,7 @@ export class TerminalFolder {
 
   remove(): void {
     if (this.apart !== undefined) this.#removePlace(this.apart);
-    removeTree(this.path);
+    removeTree(this.path, 3);
   }
 
   get #place(): string {
