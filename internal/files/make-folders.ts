@@ -25,11 +25,16 @@ export function makeStateFolders(path: string): void {
   try {
     makeFolders(path);
   } catch (cause) {
-    throw new DomainError("denied", `cannot make the folder ${path}: ${systemReason(cause, "folder")}`, {
-      fields: { hint: "give another --state-dir" },
-      cause,
-    });
+    throw unusableStateDir(`cannot make the folder ${path}`, cause);
   }
+}
+
+/** `failure: REASON`, with the flag for another state folder as a hint. `what`: see `systemReason`. */
+export function unusableStateDir(failure: string, cause: unknown, what = "folder"): DomainError {
+  return new DomainError("denied", `${failure}: ${systemReason(cause, what)}`, {
+    fields: { hint: "give another --state-dir" },
+    cause,
+  });
 }
 
 function makeFolder(path: string): void {

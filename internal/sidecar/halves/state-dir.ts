@@ -1,10 +1,9 @@
-import { chmodSync, constants, lstatSync, mkdirSync, readdirSync, type Stats, writeFileSync } from "node:fs";
+import { chmodSync, lstatSync, mkdirSync, readdirSync, type Stats, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { DomainError } from "../../base/errors.ts";
-import { makeFolders } from "../../files/make-folders.ts";
+import { makeFolders, unusableStateDir } from "../../files/make-folders.ts";
 import { type FileKind, IS_OF_KIND } from "../../files/open-below.ts";
 import { removeTree } from "../../files/remove-tree.ts";
-import { systemReason } from "../../files/system-reason.ts";
 
 /** The paths in the state folder, the only place where the two halves meet. */
 export interface StatePaths {
@@ -53,11 +52,10 @@ export function isOfKind(path: string, kind: FileKind): boolean {
 export function restorePermissions(paths: StatePaths): readonly string[] {
   return [paths.dir, paths.lock, paths.journal, ...stateEntriesOf(paths).keys()].filter((path) => {
     try {
-      const { mode } = lstatSync(path);
-      const isLink = (mode & constants.S_IFMT) === constants.S_IFLNK;
-      const needed = (mode & constants.S_IFMT) === constants.S_IFDIR ? 0o700 : 0o600;
-      if (isLink || (mode & needed) === needed) return false;
-      chmodSync(path, (mode | needed) & 0o777);
+      const found = lstatSync(path);
+      const needed = found.isDirectory() ? 0o700 : 0o600;
+      if (found.isSymbolicLink() || (found.mode & needed) === needed) return false;
+      chmodSync(path, (found.mode | needed) & 0o777);
       return true;
     } catch {
       return false; // it is missing, or not ours: others notice that
@@ -141,10 +139,7 @@ function foundOrMade(dir: string): Stats {
     if (there === undefined) makeFolders(dir);
     return there ?? lstatSync(dir);
   } catch (err) {
-    throw new DomainError("denied", `cannot make the state folder ${dir}: ${systemReason(err, "folder")}`, {
-      fields: { hint: "give another --state-dir" },
-      cause: err,
-    });
+    throw unusableStateDir(`cannot make the state folder ${dir}`, err);
   }
 }
 

@@ -4,9 +4,8 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { signClaims, signingKeyOf } from "../../auth/mint-token.ts";
 import { codeOf, DomainError } from "../../base/errors.ts";
-import { makeStateFolders } from "../../files/make-folders.ts";
+import { makeStateFolders, unusableStateDir } from "../../files/make-folders.ts";
 import { isMissing, readNamedFileSync } from "../../files/named-file.ts";
-import { systemReason } from "../../files/system-reason.ts";
 
 /** The names of the local issuers: one key signs for people, one for agents. */
 export const LOCAL_ISSUERS = { person: "local-people", agent: "local-agents" } as const;
@@ -48,10 +47,7 @@ export function makeLocalKeys(stateDir: string): void {
     makeKeyFiles(folder);
   } catch (cause) {
     if (codeOf(cause) === "") throw cause; // not the system's
-    throw new DomainError("denied", `cannot make the local keys in ${folder}: ${systemReason(cause)}`, {
-      fields: { hint: "give another --state-dir" },
-      cause,
-    });
+    throw unusableStateDir(`cannot make the local keys in ${folder}`, cause, "file");
   }
 }
 
