@@ -1,5 +1,5 @@
 // Loaded before a program (NODE_OPTIONS=--import): makes its FAIL_AT-th change to a file system fail as FAIL_HOW says:
-// `kill` ends the process with SIGKILL in the middle of a write; any other value is the error code of the system.
+// `kill` ends the process with SIGKILL in the middle of a write; an error code makes the system refuse the change.
 // `copy` lets each change succeed, and before it copies the working folder to KILLED/0, KILLED/1 and so on, as a kill
 // at this change leaves it: in the middle of a write, and with the links between its files.
 import { spawnSync } from "node:child_process";
@@ -20,12 +20,11 @@ function failFrom(name: string, isChange: (args: unknown[]) => boolean): void {
     if (!isChange(args)) return real(...args);
     if (how !== "copy" && left-- > 0) return real(...args);
     if (how !== "copy" && how !== "kill") throw Object.assign(new Error(how), { code: how });
-    const written = name === "writeSync" ? Number(real(args[0], (args[1] as Buffer).subarray(0, 10))) : 0;
+    const write = (from: number, to?: number) => Number(real(args[0], (args[1] as Buffer).subarray(from, to)));
+    const written = name === "writeSync" ? write(0, 10) : undefined;
     if (how === "copy") {
       copyFolder();
-      return name === "writeSync"
-        ? written + Number(real(args[0], (args[1] as Buffer).subarray(written)))
-        : real(...args);
+      return written === undefined ? real(...args) : written + write(written);
     }
     process.kill(process.pid, "SIGKILL");
     for (;;); // until it arrives

@@ -131,7 +131,7 @@ it("entries that the agent puts in place of the state folder's parts are replace
   expect(await readdir(elsewhere.path)).toEqual([]);
 });
 
-it("permissions that the agent takes from the state folder come back, and the same agent takes messages", async () => {
+it("permissions that the agent removes from the state folder are restored, and the same agent takes messages", async () => {
   await using sidecar = await startSidecar();
   await sidecar.untilState(AgentState.IDLE);
   const { agentPid } = await sidecar.client.status({});
