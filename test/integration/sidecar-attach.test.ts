@@ -117,7 +117,8 @@ describe("a sidecar with people and nudges at one agent", () => {
 });
 
 it("Ctrl-C overtakes a flood that one terminal does not read, and that terminal gets the current screen", async () => {
-  const flood = `trap 'kill $!; printf stopped; exec cat' INT; yes ${"0123456789 ".repeat(15)} & wait`;
+  // "stopped" stands on a line of its own, wherever the key cuts the flood.
+  const flood = `trap 'kill $!; printf "\\nstopped"; exec cat' INT; yes ${"0123456789 ".repeat(15)} & wait`;
   await using sidecar = await startSidecar({ agent: "generic", command: ["sh", "-c", flood] });
   const { promise, resolve } = Promise.withResolvers<void>();
   await using stuck = openAttach(sidecar.client, { readOnly: true, readAfter: promise });
