@@ -23,7 +23,7 @@ type FileSign =
   | { readonly type: "outdated"; readonly until: number };
 
 /**
- * All evidence of the agent's activity but the screen: its process, hooks, state file and output, and the text typed
+ * All evidence of the agent's activity except the screen: its process, hooks, state file and output, and the text typed
  * into it. Each source calls the method named after it.
  */
 export class ReportedSigns implements Omit<AgentSigns, "waitsForPerson"> {
@@ -42,7 +42,7 @@ export class ReportedSigns implements Omit<AgentSigns, "waitsForPerson"> {
   #endedAt = 0;
   #lastWorkAt: number | undefined;
 
-  /** Calls `learned` for each sign that adds to the state from before a resize. */
+  /** Calls `learned` for each sign that may change the state, so that a state held over a resize is judged again. */
   constructor(clock: Clock, learned: () => void) {
     this.#clock = clock;
     this.#learned = learned;
@@ -50,12 +50,15 @@ export class ReportedSigns implements Omit<AgentSigns, "waitsForPerson"> {
     this.#processSince = clock.monotonicMs();
   }
 
-  /** Another number for each life of the agent. */
+  /** A number that differs for each life of the agent. */
   get life(): number {
     return this.#life.number;
   }
 
-  /** The agent is alive, and something was drawn since the life before it ended, whose screen may still be there. */
+  /**
+   * True if the agent is alive and something was drawn after its last end: before that, the screen may be from the life
+   * that ended.
+   */
   get hasDrawn(): boolean {
     return this.#process.type === "alive" && this.#drawnAt >= this.#endedAt;
   }
@@ -68,10 +71,10 @@ export class ReportedSigns implements Omit<AgentSigns, "waitsForPerson"> {
     return this.#file.type === "read" ? { state: this.#file.state, at: this.#file.at } : undefined;
   }
 
-  /** A new life of the agent: nothing that was known of the old one holds. */
+  /** A new life of the agent has begun: what was known of the old life no longer holds. */
   started(): void {
     this.#life = { number: this.#life.number + 1, startedAt: this.#clock.monotonicMs() };
-    // An agent may have reported before it was looked for.
+    // An agent may have reported before its process was first seen.
     if (this.#process.type !== "expected") this.#hook = undefined;
     this.#file = { type: "unknown" };
     this.tasks.clear();
@@ -105,7 +108,7 @@ export class ReportedSigns implements Omit<AgentSigns, "waitsForPerson"> {
     this.#learned();
   }
 
-  /** Takes the present content of the agent's state file; undefined: there is none that can be trusted. */
+  /** Takes the current content of the agent's state file; undefined: there is no content that can be trusted. */
   read(state: FileState | undefined): void {
     const now = this.#clock.monotonicMs();
     const before = this.#file;
@@ -116,8 +119,8 @@ export class ReportedSigns implements Omit<AgentSigns, "waitsForPerson"> {
   }
 
   /**
-   * Notes that a text was typed at that time (monotonic ms): until the agent prints something, it may be hanging.
-   * Undefined: no text waits to be drawn.
+   * Notes that a text was typed at `at` (monotonic ms): until the agent prints something, it may be hanging. Undefined:
+   * no text waits to be drawn.
    */
   typedInto(at: number | undefined): void {
     const { typedAt: _, ...life } = this.#life;
@@ -147,7 +150,7 @@ export class ReportedSigns implements Omit<AgentSigns, "waitsForPerson"> {
     this.#drawnAt = this.#lastOutputAt;
   }
 
-  /** The whole screen was taken from tmux. */
+  /** Notes that the whole screen was read from tmux. */
   redrawn(): void {
     this.#drawnAt = this.#clock.monotonicMs();
   }

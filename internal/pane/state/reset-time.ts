@@ -8,8 +8,8 @@ const FAR_MS = 32 * 24 * HOUR_MS;
 
 /**
  * The end of a limit as the agent wrote it, e.g. `resets 3pm (Europe/Berlin)` or `resets Oct 6, 1pm (UTC)`; wall clock,
- * ms. `now`: when the text was first seen. Undefined if several moments can be meant, without a time zone, or if the
- * moment is too far away.
+ * ms. `now`: when the text was first seen. Undefined if the text has no time with am or pm and a time zone, if that
+ * local time does not exist, or if the moment is too far away.
  */
 export function resetTime(text: string, now: number): number | undefined {
   const match = RESETS.exec(text.slice(0, 400));
@@ -32,7 +32,7 @@ export function resetTime(text: string, now: number): number | undefined {
   return found;
 }
 
-/** The local time in the zone at that moment, as if it were UTC; undefined for an unknown time zone. */
+/** The local time in the zone at `at`, as if it were UTC; undefined for an unknown time zone. */
 function localTime(at: number, zone: string): number | undefined {
   try {
     const format = new Intl.DateTimeFormat("en-GB", { timeZone: zone, dateStyle: "short", timeStyle: "medium" });
@@ -44,7 +44,7 @@ function localTime(at: number, zone: string): number | undefined {
   }
 }
 
-/** The moment at which the local clock shows this; undefined in an hour that a change of clocks leaves out. */
+/** The moment at which the zone's clock shows `local`; undefined in an hour that a change of clocks leaves out. */
 function instantOf(local: number, zone: string): number | undefined {
   let at = local;
   for (let i = 0; i < 2; i++) at += local - (localTime(at, zone) ?? Number.NaN);

@@ -1,7 +1,8 @@
 import type { Verdict } from "./judge.ts";
 
 /**
- * After the last of several resizes: a program repaints within this time, and is idle by its screen 1.5 s after that.
+ * The grace period after the last of several resizes: the program repaints, and must then be still for 1.5 s before its
+ * screen counts as idle.
  */
 const GRACE_MS = 3000;
 /** A window that is resized again and again does not hold a state longer than this. */
@@ -37,12 +38,12 @@ export class ResizeGrace {
       isProven(last) && !last.isHeld ? { verdict: last, judgedAt, until, maxUntil: now + GRACE_MAX_MS } : undefined;
   }
 
-  /** Call it for other evidence than the screen: the held state is outdated then. */
+  /** Call this when evidence other than the screen has arrived: the held state is then outdated. */
   end(): void {
     this.#held = undefined;
   }
 
-  /** Returns `verdict` or, if that is without proof, the state from before the resize. */
+  /** Returns `verdict` or, if no evidence supports it, the state from before the resize. */
   apply(verdict: Verdict, now: number): HeldVerdict {
     const held = this.#held;
     if (held !== undefined && now >= held.until) this.#held = undefined;

@@ -99,8 +99,8 @@ export class StateMonitor implements AgentSigns {
   }
 
   /**
-   * Notes that the window is about to be resized, or has been. Until the program has repainted, for a few seconds at
-   * most, a screen without evidence of another state does not change the state from before.
+   * Notes that the window is about to be resized, or has been. Until the program has repainted, but for a few seconds
+   * at most, the state from before is kept unless there is evidence of another state.
    */
   resized(): void {
     this.#grace.begin(this.#judged.verdict, this.#judged.at, this.#deps.clock.monotonicMs());

@@ -14,13 +14,13 @@ const RAW_CHUNK_BYTES = 64 * 1024;
  */
 export class RawCursor {
   readonly #deps: WatchDeps;
-  /** The offset at which it came back: bytes missing from there on were lost before it came. */
+  /** The offset at which the watcher resumed: bytes missing from there on were lost before it resumed. */
   readonly #resumed: bigint | undefined;
   #offset: bigint | undefined;
   #gap: Gap | undefined;
   #sentAt: number;
   #isFirst = true;
-  /** The last offset at which it was sent the whole screen. */
+  /** The last offset at which the watcher was sent the whole screen. */
   #shownAt: bigint | undefined;
 
   /** @throws DomainError `precondition` for an offset that is yet to come */
@@ -31,14 +31,16 @@ export class RawCursor {
     this.#sentAt = deps.clock.monotonicMs();
   }
 
-  /** The next byte wanted; undefined before the first snapshot, and when the next update is no plain CHANGE. */
+  /** The next byte wanted; undefined before the first snapshot, and when the next update is not a plain CHANGE. */
   get plainOffset(): bigint | undefined {
     return this.#offset === undefined || this.#turning(this.#offset)?.offset === this.#offset
       ? undefined
       : this.#offset;
   }
 
-  /** Notes that it was sent a CHANGE made for another cursor at the same place, with the bytes up to `offset`. */
+  /**
+   * Notes that the watcher was sent a CHANGE with the bytes up to `offset`, made for another cursor at the same place.
+   */
   passTo(offset: bigint): void {
     this.#offset = offset;
     this.#isFirst = false;
@@ -75,7 +77,10 @@ export class RawCursor {
     return this.#isFirst || isSilent ? this.#update("heartbeat", NO_BYTES, offset) : undefined;
   }
 
-  /** A snapshot of the current screen; none while that is behind the sent bytes, or the bytes after it are not held. */
+  /**
+   * A snapshot of the current screen. Undefined if the screen is not ahead of the sent bytes, or if the bytes after it
+   * are no longer held.
+   */
   #snapshot(): WatchUpdate | undefined {
     const { output } = this.#deps;
     const first = this.#offset;
@@ -92,7 +97,7 @@ export class RawCursor {
     return { ...updateFacts(this.#deps), kind, output: "", data, offset };
   }
 
-  /** The next place at which the screen changed without a byte, unless it was shown there. */
+  /** The next place at which the screen changed although no byte was printed, unless that screen was already sent. */
   #turning(offset: bigint) {
     return this.#deps.output.turningFrom(offset === this.#shownAt ? offset + 1n : offset);
   }

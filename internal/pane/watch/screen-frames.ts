@@ -20,13 +20,13 @@ export class ScreenFrames<F> {
   }
 
   /**
-   * Resolves with another look at the screen: when it has changed, not before the interval has passed, at the latest
-   * after a second.
+   * Takes another picture of the screen: after the interval, once the screen has changed, or a second later if it has
+   * not.
    */
   async untilNext(signal: AbortSignal): Promise<void> {
     const { output } = this.#deps;
     await waitOrEnd(this.#deps, intervalOf(this.#request), signal);
-    // An end during the pause is not notified a second time: its watchers know it already.
+    // Do not wait after an end that came during the pause: it is not notified again. An earlier end was sent already.
     const isOver = this.#deps.ended() !== undefined && this.#picture?.endReason === undefined;
     if (!isOver && output.emulator.version === this.#version) await output.changed(WATCH_LOOK_MS, signal);
     this.#version = output.emulator.version;

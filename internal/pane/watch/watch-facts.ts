@@ -8,7 +8,7 @@ export interface WatchDeps {
   readonly output: OutputStream;
   readonly peeker: Peeker;
   readonly alive: () => boolean;
-  /** The reason, set once nothing more will come. */
+  /** Why the output ended; undefined while more may come. */
   readonly ended: () => string | undefined;
 }
 
@@ -33,7 +33,7 @@ export function updateFacts(deps: WatchDeps): Omit<WatchUpdate, "kind" | "output
   };
 }
 
-/** Waits for `ms`; returns early once nothing more will come, because then the end must be sent. */
+/** Waits for `ms`; returns early once the output has ended, because the end must then be sent. */
 export async function waitOrEnd({ clock, output, ended }: WatchDeps, ms: number, signal: AbortSignal): Promise<void> {
   const until = clock.monotonicMs() + ms;
   for (let left = ms; left > 0 && ended() === undefined; left = until - clock.monotonicMs()) {

@@ -2,7 +2,7 @@
 export interface Member {
   /** Sends what is due. */
   pump(): void;
-  /** Nothing is sent any more. */
+  /** Makes `pump` send nothing more. */
   leave(): void;
 }
 
@@ -19,8 +19,8 @@ export class WatchGroup {
   readonly #stop = new AbortController();
 
   /**
-   * `untilNext` resolves each time something may be due; `onEmpty`: this group is over, and the next member needs
-   * another one.
+   * `untilNext` resolves each time something may be due. `onEmpty` is called when the last member has left: the next
+   * one needs another group.
    */
   constructor(untilNext: (signal: AbortSignal) => Promise<void>, onEmpty: () => void) {
     this.#untilNext = untilNext;

@@ -12,7 +12,8 @@ import { SinkMember, type WatchSink } from "./watch-sink.ts";
 export interface Watching<F> {
   readonly first: WatchUpdate;
   /**
-   * Sends all other updates to a sink; resolves after the `end`, rejects with the signal's reason if that comes first.
+   * Sends all other updates to a sink. Resolves after the `end`; rejects with the signal's reason if the signal is
+   * aborted first.
    */
   readonly rest: (sink: WatchSink<F>) => Promise<void>;
 }
@@ -23,10 +24,10 @@ interface ScreenGroup<F> {
 }
 
 /**
- * Watchers of one agent's terminal, each update made once for all who get it: `encode` turns an update into the sinks'
- * format. SCREEN: the last lines, whole, each time they differ from what was sent. RAW: the bytes themselves, each with
- * its offset; a snapshot that redraws the screen first, and again after a hole. Both until the agent has ended for
- * good.
+ * Serves the watchers of one agent's terminal. Each update is made once for all watchers that get it: `encode` turns it
+ * into the sinks' format. A SCREEN watcher gets all of the last lines each time they differ from what it was sent. A
+ * RAW watcher first gets a snapshot that redraws the screen, unless it resumes; then the bytes with their offsets, and
+ * another snapshot after each gap. Both are served until the agent has ended for good.
  */
 export class WatchHub<F> {
   readonly #deps: WatchDeps;
@@ -80,7 +81,7 @@ export class WatchHub<F> {
     let end: string | undefined;
     const untilNext = async (signal: AbortSignal) => {
       await waitOrEnd(this.#deps, interval, signal);
-      // An end during the pause is not notified a second time: its watchers know it already.
+      // Do not wait after an end that came during the pause: it is not notified again. An earlier end was sent already.
       const isOver = ended() !== end;
       if (!isOver && output.ring.end === seen) await output.bytes.nextOrAfter(WATCH_LOOK_MS, clock, signal);
       seen = output.ring.end;
