@@ -99,7 +99,7 @@ const isNoCa: Check = (certificate, { link }) => {
     : "may not sign certificates (key usage), but signed the one below it";
 };
 
-/** A self-issued CA, as while a key is replaced, does not count towards the path length. */
+/** A self-issued CA, which exists while a CA's key is being replaced, does not count towards the path length. */
 const isTooFarUp: Check = (certificate, { chain, link }) => {
   const { pathLength } = factsOf(certificate);
   if (link === 0 || pathLength === undefined) return undefined;

@@ -38,7 +38,7 @@ type LeafNames = NameSubtrees["permitted"];
 const DAY_MS = 86_400_000;
 /** The longest common name that X.520 allows. */
 const MAX_COMMON_NAME = 64;
-/** As in the SPIFFE standard: no empty segment, no segment `.` or `..`, and no other characters. */
+/** As in the SPIFFE standard: no empty segment, no segment `.` or `..`, and only these characters. */
 const SPIFFE_ID = /^spiffe:\/\/[a-z0-9._-]+(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._-]+)+$/;
 const SESSION_ID = /^spiffe:\/\/[^/]+\/ns\/[^/]+\/session(?:\/|$)/;
 

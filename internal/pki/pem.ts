@@ -2,7 +2,7 @@ import { X509Certificate } from "node:crypto";
 import { DomainError } from "../base/errors.ts";
 
 const BOUNDARY = /^-----(BEGIN|END) ([A-Z0-9][A-Z0-9 ]*)-----$/;
-/** A boundary that is cut off or damaged, at any character. */
+/** A boundary that is damaged, or cut off at any character. */
 const TORN_BOUNDARY = /^-----|^-{1,4}$|^-{1,4}(?:BEGIN|END) /;
 /** Text has none of these bytes; DER has some of them near its start. */
 const BINARY = /[\x00-\x08\x0e-\x1f\x7f]/;

@@ -53,7 +53,10 @@ export function signRevocationList(content: RevocationListContent, { certificate
   return pemText("X509 CRL", signed(body, key));
 }
 
-/** No certificate in a list was revoked after `thisUpdate`, which is a little in the past. */
+/**
+ * One entry of a list. Its date is at most `thisUpdate`, which is a little in the past: a list has no later
+ * revocations.
+ */
 function entry({ serial, at, reason }: RevokedCertificate, thisUpdate: number): Buffer {
   const code = REVOCATION_REASONS[reason];
   const reasons = code === 0 ? [] : [sequence(extension(OID.reasonCode, der(0x0a, Buffer.from([code])), false))];

@@ -6,9 +6,9 @@ import { BACKDATE_MS, certify, type Signer } from "./certify.ts";
 import { caConstraints, keyUsage } from "./extensions.ts";
 
 /**
- * Certifies a CA's successor with the CA before it. A peer that trusts only the old CA accepts the successor's
- * certificates too when this certificate is sent with them. The successor may sign leaves of every kind, since both CAs
- * have the same owner. The certificate ends when the first of the two CAs does. PEM.
+ * Certifies a CA's successor with the old CA. A peer that trusts only the old CA accepts the successor's certificates
+ * too when this certificate is sent with them. The successor may sign leaves of every kind, since both CAs have the
+ * same owner. The certificate expires as soon as one of the two CAs does. PEM.
  * @param now wall clock, ms
  * @throws DomainError `denied` for a successor that is not a CA, or that has the name or the key of the old CA
  */

@@ -36,9 +36,9 @@ export interface CheckedTls {
   readonly trust: Trust;
   /** The CAs above our own certificate, from its issuer up. */
   readonly issuers: readonly X509Certificate[];
-  /** When the last of our certificate's chains ends, wall clock, ms. See `Trust.notAfter`. */
+  /** When the last of our certificate's chains expires, wall clock, ms. See `Trust.notAfter`. */
   readonly notAfter: number;
-  /** When the first revocation list must be replaced, wall clock, ms. */
+  /** When the first of the revocation lists is due to be replaced, wall clock, ms. */
   readonly listsDue?: number | undefined;
   /** The highest number of each issuer's revocation lists, by the SHA-256 of the issuer's public key. */
   readonly listNumbers: ReadonlyMap<string, bigint>;
@@ -118,7 +118,7 @@ export function checkTls(
 
 /**
  * Parses certificate, key and CAs, and checks that the key belongs to the certificate.
- * @throws DomainError `invalid` as `checkTls`, with a hint if a command repairs the file
+ * @throws DomainError `invalid` with the fields of `checkTls`, and with a hint if a command repairs the file
  */
 function readOwnTls(files: TlsFiles) {
   const names = files.names ?? USUAL_NAMES;
@@ -131,7 +131,7 @@ function readOwnTls(files: TlsFiles) {
 
 /**
  * Checks that a caller's own files can be read, that the key belongs to the certificate, and that OpenSSL accepts them.
- * Checks no dates, usages, chains or revocation lists. @throws as `checkTls`
+ * Checks no dates, usages, chains or revocation lists. @throws DomainError `invalid`, with the fields of `checkTls`
  */
 export function checkOwnTls(files: TlsFiles): void {
   readOwnTls(files);
