@@ -16,8 +16,8 @@ export function markedProcesses(name: string, value: string): readonly number[] 
 }
 
 /**
- * Sends KILL to them until none is left, at most `rounds` times: a later round finds processes that were started
- * meanwhile.
+ * Sends KILL to the marked processes until none is left, at most `rounds` times: a later round finds processes that
+ * were started meanwhile.
  */
 export function killMarked(name: string, value: string, rounds = 5): void {
   for (let i = 0; i < rounds; i++) {

@@ -15,8 +15,8 @@ export function openFiles(root: number, ending: string): readonly string[] {
 }
 
 /**
- * Whether a process of this machine that this one may look at has a file open whose name, without its folder, contains
- * `part`. Undefined where the system does not report open files.
+ * True if some process on this machine has a file open whose name, without its folder, contains `part`; processes that
+ * this one may not inspect do not count. Undefined where the system does not report open files.
  */
 export function isOpenSomewhere(part: string): boolean | undefined {
   let pids: readonly number[];
@@ -36,7 +36,7 @@ function filesOf(pid: number): readonly string[] {
   }
 }
 
-/** Empty for what has no name in the file system. */
+/** Empty for a descriptor that has no name in the file system. */
 function targetOf(link: string): readonly string[] {
   try {
     const target = readlinkSync(link);

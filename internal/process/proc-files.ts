@@ -20,7 +20,7 @@ export function pidsOf(words: readonly string[]): readonly number[] {
 }
 
 /**
- * The fields of /proc/PID/stat from the state on; the name before it may hold blanks and brackets. Empty for another
+ * The fields of /proc/PID/stat from the state on; the name before it may hold blanks and brackets. Empty for any other
  * text.
  */
 export function statFields(text: string): readonly string[] {
@@ -29,7 +29,7 @@ export function statFields(text: string): readonly string[] {
 }
 
 /**
- * The start of a process, in the kernel's ticks, and whether it has ended; undefined for a text that is no
+ * The start of a process, in the kernel's ticks, and whether it has ended; undefined for a text that is not a
  * /proc/PID/stat.
  */
 export function parseStat(text: string): { readonly startedAt: string; readonly isZombie: boolean } | undefined {

@@ -5,8 +5,8 @@ export interface Processes {
   /** True while a process with this pid exists, ours or not. */
   exists(pid: number): boolean;
   /**
-   * A value that differs between two processes with the same pid, one after the other; undefined where the system does
-   * not reveal it.
+   * A value that distinguishes a process from an earlier or later one with the same pid; undefined where the system
+   * does not reveal it.
    */
   identity(pid: number): string | undefined;
 }

@@ -8,10 +8,10 @@ export interface WorkSample {
 
 /** Facts about a process from the supervising half; unknown ones are absent. */
 export interface ProcessFacts {
-  /** Its start time, in clock ticks since boot: distinguishes it from a later process with the same pid. */
+  /** The start time in clock ticks since boot, which distinguishes the process from a later one with the same pid. */
   readonly startTicks?: number | undefined;
   readonly work?: WorkSample | undefined;
-  /** The names of the `.jsonl` files that it and its descendants have open, at most 16. */
+  /** The names of the `.jsonl` files that the process and its descendants have open, at most 16. */
   readonly files?: readonly string[] | undefined;
 }
 

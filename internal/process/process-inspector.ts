@@ -19,7 +19,7 @@ export class ProcessInspector {
   }
 
   /**
-   * The result has no `work` if that was sampled less than SAMPLE_EVERY_MS ago, and no `startTicks` if the process does
+   * The result has no `work` if work was sampled less than SAMPLE_EVERY_MS ago, and no `startTicks` if the process does
    * not exist or has ended.
    */
   facts(pid: number, { work = false, files = false }: WantedFacts): ProcessFacts {

@@ -8,7 +8,7 @@ const WORKING_SHARE = 0.02;
 /** A line of a transcript is longer; the wake-ups of a waiting program's own loop write a few bytes. */
 const WORKING_BYTES = 1024;
 
-/** Whether two samples, `ms` apart, show work: computing, or a transcript that grows. Pure. */
+/** True if two samples, `ms` apart, show work: computing, or a transcript that grows. Pure. */
 export function didWork(before: WorkSample, after: WorkSample, ms: number): boolean {
   return (
     after.cpuMs - before.cpuMs >= Math.max(TICK_MS, WORKING_SHARE * ms) ||

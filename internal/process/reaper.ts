@@ -6,7 +6,7 @@ import type { Task } from "../base/task-group.ts";
  * @internal
  */
 export interface ChildState {
-  /** A process with the same pid and another start is another process. */
+  /** Distinguishes processes with the same pid: a different start means a different process. */
   readonly startedAt: string;
   /** Whether it has ended and has not been reaped yet. */
   readonly isZombie: boolean;
@@ -20,7 +20,7 @@ export interface Children {
   state(pid: number): ChildState | undefined;
   /** Reaps one child without blocking; a failure is ignored. */
   wait(pid: number): void;
-  /** Calls back whenever a child may have ended; returns a function that stops that. */
+  /** Calls back whenever a child may have ended; returns a function that stops the calls. */
   onEnd(callback: () => void): () => void;
 }
 
@@ -43,7 +43,7 @@ const LOOK_ANYWAY_MS = 5000;
 export class Reaper implements Task {
   readonly #clock: Clock;
   readonly #children: Children;
-  /** At how many looks each pid was a zombie. */
+  /** The number of looks at which each pid was a zombie. */
   #zombies = new Map<string, number>();
   #reaped = 0;
 
@@ -52,7 +52,7 @@ export class Reaper implements Task {
     this.#children = children;
   }
 
-  /** The number of processes that it has reaped. */
+  /** The number of processes reaped so far. */
   get reaped(): number {
     return this.#reaped;
   }

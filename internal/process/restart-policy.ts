@@ -15,7 +15,7 @@ export interface EndedLife {
   readonly exit: AgentExit;
   /** How long it lived. */
   readonly livedMs: number;
-  /** Lives before this one that ended within `STABLE_MS`, in a row. */
+  /** The `quickEnds` of the decision about the life before this one; 0 for the first life. */
   readonly quickEnds: number;
 }
 
@@ -23,10 +23,13 @@ export type RestartDecision =
   | { readonly type: "restart"; readonly delayMs: number; readonly quickEnds: number; readonly crashLoop: boolean }
   | { readonly type: "finish"; readonly exitCode: number };
 
-/** A life of this length counts as a good start: a later quick end is the first of its row. */
+/**
+ * A life that ends sooner ends quickly and adds one to the row; a longer life begins a new row, in which its own end
+ * counts as the first.
+ */
 const STABLE_MS = 60_000;
 const DELAY = { firstMs: 1000, maxMs: 60_000, factor: 2 };
-/** This many quick ends in a row are called a crash loop. */
+/** A row of this many ends is called a crash loop. */
 const CRASH_LOOP_ENDS = 5;
 /** A shell's exit codes for "no such program" and "cannot be executed": another attempt does not help. */
 const CANNOT_START = new Set([126, 127]);

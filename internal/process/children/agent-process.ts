@@ -28,7 +28,7 @@ export interface OutputSink {
   stderr(chunk: Buffer): void;
   /** The process has ended, and the rest of its output, `bytes` long, was not read in time. */
   abandoned(stream: "stdout" | "stderr", bytes: number): void;
-  /** It has closed its standard output and still runs some seconds later: no output can follow. */
+  /** The process closed its standard output some seconds ago and is still running: no output can follow. */
   muted(): void;
 }
 
@@ -36,12 +36,12 @@ export interface OutputSink {
 const REST_MS = 500;
 /** How long a process may run after it has closed its output: one that is ending may close it first. */
 const MUTED_MS = 5_000;
-/** How long a slow reader has for the rest. */
+/** How long a slow reader may take for the rest of the output. */
 const HELD_REST_MS = 10_000;
 /** Shares of the grace period: first the agent may end by itself, then it gets TERM, then KILL. */
 const ASK_SHARE = 0.4;
 const TERM_SHARE = 0.5;
-/** The limit of text that waits for an agent: one with more waiting does not read. */
+/** The most text that may wait for an agent: an agent with more text waiting is not reading. */
 const MAX_UNREAD_BYTES = 1024 * 1024;
 /** KILL needs no permission; only a process in uninterruptible sleep takes longer. */
 const KILL_MS = 5_000;
@@ -53,7 +53,7 @@ export class AgentProcess {
   readonly #group: ProcessGroup;
   #stopping: Promise<void> | undefined;
   #isHeld = false;
-  /** Resolves when the process has ended and all its output was handed over. */
+  /** Resolves when the process has ended and all its output has been handed over. */
   readonly ended: Promise<ProcessEnd>;
 
   private constructor(clock: Clock, child: ChildProcessWithoutNullStreams, pid: number, sink: OutputSink) {
@@ -91,7 +91,7 @@ export class AgentProcess {
     return this.#child.pid ?? 0;
   }
 
-  /** The path of its working folder; undefined where the system does not reveal it. */
+  /** The path of the agent's working folder; undefined where the system does not reveal it. */
   cwd(): string | undefined {
     try {
       return readlinkSync(`/proc/${this.pid}/cwd`);
@@ -101,8 +101,8 @@ export class AgentProcess {
   }
 
   /**
-   * Resolves when the pipe has taken all of it: an agent that does not read holds back the writer. Rejects if the agent
-   * has closed its input or leaves more than 1 MiB unread.
+   * Resolves when the pipe has taken the whole text: an agent that does not read holds back the writer. Rejects if the
+   * agent has closed its input or leaves more than 1 MiB unread.
    */
   write(text: string): Promise<void> {
     const { stdin } = this.#child;
@@ -119,7 +119,7 @@ export class AgentProcess {
     this.#child.stdin.end();
   }
 
-  /** Pauses its output, or resumes it. */
+  /** Pauses the agent's output, or resumes it. */
   hold(isHeld: boolean): void {
     this.#isHeld = isHeld;
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
@@ -130,8 +130,8 @@ export class AgentProcess {
 
   /**
    * Waits for the agent to end by itself, then sends TERM, then KILL to its group, all within `graceMs`; 0: KILL at
-   * once. Resolves when no member of the group is running. A second call with a shorter grace period hurries the first
-   * one.
+   * once. Resolves when no member of the group is running. A second call waits for the end of the first; with 0, it
+   * sends KILL at once instead.
    */
   stop(graceMs: number): Promise<void> {
     if (graceMs <= 0) this.#group.signal("SIGKILL");
@@ -155,7 +155,7 @@ export class AgentProcess {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
-  /** Does not scan all processes meanwhile: most agents end by themselves. */
+  /** Waits without scanning all processes, because most agents end by themselves. */
   async #endsWithin(ms: number): Promise<void> {
     if (this.#hasExited) return;
     await firstOf(

@@ -40,7 +40,7 @@ export class MarkedProcesses {
     await this.#signal(mark, "SIGKILL", this.#clock.monotonicMs() + KILL_MS);
   }
 
-  /** Sends the signal once to each running process. True: none is running any more. */
+  /** Sends the signal once to each running process with the mark. True if none is running any more. */
   async #signal(mark: string, name: "SIGTERM" | "SIGKILL", end: number): Promise<boolean> {
     const signalled = new Set<number>();
     for (;;) {

@@ -34,8 +34,8 @@ end KILL
 `;
 
 /**
- * Ends agents' processes if this process ends without having done so, even by `kill -9`. A shell watches while there is
- * an agent; where there is no shell, nothing is guarded.
+ * Ends agents' processes if this process ends before it has ended them, even by `kill -9`. A shell watches while there
+ * is an agent; where there is no shell, nothing is guarded.
  */
 export class OrphanGuard {
   /** `GROUP MARK` of each. */

@@ -5,7 +5,8 @@ const O_CLOEXEC = 0o2000000;
 
 /**
  * Closes the descriptors that this process has inherited beside its standard streams, so that the programs it starts do
- * not get them. Node opens its own ones close-on-exec; the channel to a parent that is Node stays. Linux only.
+ * not get them. Node opens its own descriptors close-on-exec. The channel to a parent that runs Node stays open. Linux
+ * only.
  */
 export function closeInherited(channel: string | undefined): void {
   if (process.platform !== "linux") return;

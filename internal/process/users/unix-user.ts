@@ -13,7 +13,7 @@ export interface UnixUser {
 }
 
 /**
- * Looks a user up by name or number, as the system does (NSS), or without `getent` in `/etc/passwd`.
+ * Looks a user up by name or number, as the system does (NSS), or in `/etc/passwd` if there is no `getent`.
  * @throws DomainError `invalid` when there is none
  */
 export function unixUser(name: string): UnixUser {
