@@ -37,7 +37,7 @@ export const RESUME = { resume: word } satisfies OptionRules;
 export const SYSTEM_PROMPT = { system_prompt: prompt } satisfies OptionRules;
 
 /**
- * Refuses an option that the configuration does not let callers choose, known to the provider or not.
+ * Refuses an option that the configuration does not let callers choose, whether or not the provider knows it.
  * @throws DomainError `denied`, naming the option
  */
 export function checkAllowed(
@@ -52,7 +52,7 @@ export function checkAllowed(
   throw new DomainError("denied", message, { fields: { option } });
 }
 
-/** @throws DomainError `invalid`, naming the option and what may be there */
+/** @throws DomainError `invalid`, naming the option and what is allowed */
 export function checkOptions(provider: string, rules: OptionRules, options: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(options)) {
     const rule = Object.hasOwn(rules, name) ? rules[name] : undefined;

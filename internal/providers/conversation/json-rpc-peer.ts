@@ -33,7 +33,7 @@ export class JsonRpcPeer {
   }
 
   /**
-   * Resolves with the result; with an empty object if the result is no object.
+   * Resolves with the result; with an empty object if the result is not an object.
    * @throws DomainError `precondition` with the agent's reason when it refuses, or the signal's reason
    */
   async request(method: string, params: object, signal: AbortSignal): Promise<Json> {
@@ -47,7 +47,7 @@ export class JsonRpcPeer {
     return this.#write({ ...this.#version, method, params });
   }
 
-  /** False for a line that is no message. */
+  /** False for a line that is not a message. */
   onLine(line: string): boolean {
     const message = parseObject(line);
     if (message === undefined) return false;

@@ -2,7 +2,9 @@
 export class Waiters<T> {
   readonly #waiting = new Map<string, PromiseWithResolvers<T>>();
 
-  /** Rejects with the signal's reason if that comes first. A second wait for the same key replaces the first. */
+  /**
+   * Rejects with the signal's reason if the signal is aborted first. A second wait for the same key replaces the first.
+   */
   wait(key: string, signal: AbortSignal): Promise<T> {
     const waiter = Promise.withResolvers<T>();
     const leave = () => {

@@ -185,7 +185,7 @@ class ClaudeConversation implements Conversation {
       this.#kept.delete(uuid);
       this.#link.emit({ type: "input-settled", requestId, result: { outcome: "unknown", error } });
     }
-    // After a failed turn its message is reported as cancelled, perhaps when the next one was already given.
+    // The message of a failed turn is reported as cancelled, perhaps after the next message was given.
     const isOfAnEarlierTurn = requestId === undefined && uuid !== this.#lastGiven;
     if (!this.#isInTurn && !isOfAnEarlierTurn) this.#idleUnlessKept(true);
   }

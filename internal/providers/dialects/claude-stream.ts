@@ -86,7 +86,7 @@ function contentText(content: unknown): string {
     .join("\n");
 }
 
-/** The explanation of a failed turn was already in the model's place, unless the turn was cut off. */
+/** A failed turn has already printed its explanation in place of the model's words, unless the turn was cut off. */
 function resultLine(json: Json): readonly ClaudeLine[] {
   const subtype = asText(json["subtype"]);
   const ended: ClaudeLine = { type: "turn-ended", hasFailed: json["is_error"] === true || subtype.startsWith("error") };

@@ -15,7 +15,7 @@ import { type AcpText, endAcpText, NO_TEXT, readAcpUpdate } from "./acp-updates.
 /** The agent is offered nothing of this machine: it reads files and runs commands by itself. */
 const CAPABILITIES = { fs: { readTextFile: false, writeTextFile: false }, terminal: false };
 const PROTOCOL_VERSION = 1;
-/** Pages of sessions are ordered by their last change: this cursor is before all of them. */
+/** Pages of sessions are ordered by their last change: this cursor is before all sessions, so its page is empty. */
 const BEFORE_ALL = "0";
 
 /**
@@ -121,7 +121,7 @@ class OpencodeConversation implements Conversation {
 
   /** Requests are read in order: an answer to this one, even a refusal, proves that the earlier ones were taken. */
   async #taken(signal: AbortSignal): Promise<void> {
-    // Ask for the agent's own folder: for another one it would start everything that a session needs.
+    // Ask for the agent's own folder: for another folder it would start everything that a session needs.
     const none = { cwd: this.#link.cwd(), cursor: BEFORE_ALL };
     const [method, params] = this.#listsSessions ? ["session/list", none] : ["_gastown/ping", {}];
     try {

@@ -41,7 +41,7 @@ export class SessionLedger {
     return { [MARKER]: this.#markerOf(session) };
   }
 
-  /** Call it before anything is started. @throws DomainError as `replaceStateFile` */
+  /** Call this before anything of the session is started. @throws DomainError `unavailable` if it cannot be recorded */
   begin(provider: string, { project, sessionId: id, repoPath, options, asked }: SessionConfig): void {
     const { agentOpts, createdAt } = asked ?? { agentOpts: options, createdAt: this.#deps.clock.now() };
     const entry: LedgerEntry = { version: 1, createdAt, request: { project, id, provider, repoPath, agentOpts } };

@@ -2,7 +2,7 @@ import { plainText } from "../../base/sanitise.ts";
 import { LineReader, type OutputLine } from "../../base/text/line-reader.ts";
 import type { AgentEvent } from "../../bridge/provider.ts";
 
-/** A longer line of a protocol is no usable message; reading it takes tens of milliseconds. */
+/** A longer protocol line is not a usable message: reading it takes tens of milliseconds. */
 const MAX_LINE_BYTES = 4 * 1024 * 1024;
 /** The limit of a line for people. */
 const MAX_TEXT_BYTES = 64 * 1024;
@@ -40,8 +40,8 @@ export class AgentOutput {
   }
 
   /**
-   * Call it at the end of the output. Reports how many lines of stdout were not of the protocol, or not whole; they
-   * were shown.
+   * Call it at the end of the output. Reports how many lines of stdout were not of the protocol or not complete; these
+   * lines were shown to people.
    */
   end(): void {
     const line = this.#lines.end();

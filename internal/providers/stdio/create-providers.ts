@@ -23,7 +23,7 @@ const DIALECTS: Readonly<Record<string, ProgramDialect>> = {
 const stdioProviderNames: readonly string[] = Object.keys(DIALECTS);
 
 /**
- * Creates a provider for each entry, by its name. Neither starts nor looks for a program yet. The providers' agents do
+ * Creates a provider for each entry, by its name. Does not start or look for a program yet. The providers' agents do
  * not outlive this process, however it ends.
  * @throws DomainError `invalid` for a name that is not one of `stdioProviderNames`
  */
@@ -35,12 +35,12 @@ export function createStdioProviders(
   return new Map(Object.entries(programs).map(([name, config]) => [name, createOne(guarded, name, config)]));
 }
 
-/** The environment of a provider's agents. @throws DomainError `invalid` as `createStdioProviders` */
+/** The environment of a provider's agents. @throws DomainError `invalid` for an unknown name */
 export function environmentOf(name: string, own: Environment, user?: UnixUser): Readonly<Record<string, string>> {
   return agentEnvironment(dialectNamed(name), own, user);
 }
 
-/** The names of the `agent_opts` that a provider knows. @throws DomainError `invalid` as `createStdioProviders` */
+/** The names of the `agent_opts` that a provider knows. @throws DomainError `invalid` for an unknown name */
 export function optionNames(name: string): readonly string[] {
   return Object.keys(dialectNamed(name).options);
 }

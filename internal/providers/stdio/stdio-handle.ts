@@ -51,7 +51,7 @@ export class StdioHandle implements SessionHandle {
   #process: AgentProcess | undefined;
   #gone: Promise<void> = Promise.resolve();
   #isStopping = false;
-  /** The agent is stopped because it has closed its output. */
+  /** True: the agent has closed its output and is stopped for that reason. */
   #isMuted = false;
   #orphansGraceMs = ORPHANS_GRACE_MS;
   #isGiving = false;

@@ -1,7 +1,7 @@
 /** An argument of the configuration that is not used, and the reason. */
 interface DroppedArg {
   readonly arg: string;
-  /** A sentence without its subject, e.g. `is not known to this provider`. */
+  /** A sentence without its subject, e.g. `has no value`. */
   readonly reason: string;
 }
 
@@ -10,7 +10,7 @@ export interface UsableArgs {
   readonly dropped: readonly DroppedArg[];
 }
 
-/** The number of values of a flag; `ours`: the provider sets the flag itself, so it has no effect. */
+/** The number of values of a flag; `ours`: the provider sets the flag itself and ignores a configured one. */
 type Arity = "none" | "one" | "many" | "ours" | "ours-one";
 
 interface FlagTable {
@@ -70,9 +70,9 @@ const DEMO: FlagTable = {
 const TABLES: Readonly<Record<string, FlagTable>> = { claude: CLAUDE, codex: CODEX, opencode: OPENCODE, demo: DEMO };
 
 /**
- * Selects the arguments of the configuration that the provider's machine-readable mode takes. Arguments unknown to that
- * mode or to the present program are left out and reported; arguments that the provider sets by itself are left out
- * silently. Pure.
+ * Selects the arguments of the configuration that the provider's machine-readable mode takes. Arguments that the mode
+ * does not know, and flags without their value, are left out and reported; arguments that the provider sets by itself
+ * are left out silently. Pure.
  */
 export function usableArgs(provider: string, args: readonly string[]): UsableArgs {
   const table = Object.hasOwn(TABLES, provider) ? TABLES[provider] : undefined;
@@ -91,7 +91,7 @@ export function usableArgs(provider: string, args: readonly string[]): UsableArg
   return { args: used, dropped };
 }
 
-/** The flag at that place with its values; for an unknown flag, also the next word if that may be its value. */
+/** The flag at index `at` with its values; for an unknown flag, also the next word if that may be its value. */
 function flagAt(flags: FlagTable["flags"], args: readonly string[], at: number) {
   const arg = args[at] ?? "";
   const equals = arg.startsWith("--") ? arg.indexOf("=") : -1;

@@ -35,7 +35,7 @@ import { type Apart, TerminalFolder, type TerminalRecord } from "./terminal-fold
 
 /** An agent program to run in a terminal. */
 export interface TerminalProgram {
-  /** Program and arguments. @throws DomainError `precondition` when it is not there */
+  /** Program and arguments. @throws DomainError `precondition` if the program does not exist */
   command(options: TerminalConfig["options"]): readonly [string, ...string[]];
   readonly env: (user?: UnixUser) => Readonly<Record<string, string>>;
   readonly startupTimeoutMs: number;
@@ -126,7 +126,7 @@ export class SidecarLauncher implements TerminalLauncher {
     throw new DomainError("precondition", `the provider ${provider} has no mode terminal here`);
   }
 
-  /** @throws DomainError `precondition`, `deadline`; nothing is left running then */
+  /** @throws DomainError `precondition`, `deadline`; it then leaves nothing running */
   async #launch(
     folder: TerminalFolder,
     record: TerminalRecord,
@@ -148,7 +148,7 @@ export class SidecarLauncher implements TerminalLauncher {
     }
   }
 
-  /** Afterwards the folder's record contains its pid. */
+  /** Starts a sidecar, and writes its pid to the folder's record. */
   async #startProcess(
     folder: TerminalFolder,
     record: TerminalRecord,
@@ -201,7 +201,9 @@ export class SidecarLauncher implements TerminalLauncher {
     return new LaunchedSidecar({ clock, logger, terminal, process, startNext, onEnded }, { agent, marker });
   }
 
-  /** Resolves once it answers Status and the agent is running. @throws DomainError `precondition`, `deadline` */
+  /**
+   * Resolves once the sidecar answers Status and the agent is running. @throws DomainError `precondition`, `deadline`
+   */
   async #answers(
     launched: LaunchedSidecar,
     folder: TerminalFolder,

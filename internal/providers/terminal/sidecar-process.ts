@@ -52,7 +52,7 @@ export async function startSidecarProcess(command: SidecarCommand): Promise<Side
     });
     let isStarted = false;
     const ended = new Promise<SidecarEnd>((resolve) => {
-      // After the start this is a signal that we may not send to another user's process; the process has not ended.
+      // After the start, the error is that we may not signal another user's process, which has not ended.
       child.on("error", () => {
         if (!isStarted) resolve({ code: 127 });
       });

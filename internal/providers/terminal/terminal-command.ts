@@ -2,7 +2,7 @@ import { DomainError } from "../../base/errors.ts";
 
 /** The form of `agent_opts` for a program's interactive mode. */
 interface Interactive {
-  /** Arguments of its other modes, or with which it no longer starts; `true`: a value follows. */
+  /** Arguments that belong to the program's other modes, or that it no longer accepts; `true`: a value follows. */
   readonly without: Readonly<Record<string, boolean>>;
   /** The arguments of each option, in the order in which the program takes them. */
   readonly options: Readonly<Record<string, (value: string) => readonly string[]>>;

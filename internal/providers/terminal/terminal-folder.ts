@@ -95,7 +95,7 @@ export class TerminalFolder {
     return this.#connect([], SOCKET);
   }
 
-  /** True if the agent's own terminal server is running; takes KEPT_MS then. */
+  /** True, after KEPT_MS, if the agent's own terminal server is running. */
   async hasServer(clock: Clock): Promise<boolean> {
     const socket = this.#connect([STATE], "tmux.sock");
     const closed = new Promise<false>((resolve) => {
@@ -124,7 +124,7 @@ export class TerminalFolder {
     return this.apart === undefined ? this.path : join(this.apart.places, basename(this.path));
   }
 
-  /** Removes it by descriptors: the user may put links in its place meanwhile. */
+  /** Removes the sidecar's folder by descriptors, because the user may put links in its place meanwhile. */
   #removePlace({ places }: Apart): void {
     using all = PinnedFolder.at(places, { strict: false });
     for (let i = 0; i < REMOVE_ROUNDS && existsSync(this.#place); i++) all.remove(basename(this.path));
@@ -140,7 +140,7 @@ export class TerminalFolder {
       const { path } = stack.use(folder.nameSocket(name));
       if (statSync(path).uid === this.apart.user.uid) return createConnection(path);
     } catch {
-      // it is not there, or not what it should be
+      // the socket does not exist, or is not what it should be
     }
     return createConnection(join(this.path, "no-socket"));
   }
