@@ -29,7 +29,7 @@ export type Key =
 
 const PASTE_START = "\x1b[200~";
 const PASTE_END = "\x1b[201~";
-/** A paste over this is cut: the rest, up to its end mark, is dropped. UTF-16 units. */
+/** A longer paste is cut: the rest, up to the paste's end mark, is dropped. UTF-16 units. */
 const PASTE_LIMIT = 1 << 20;
 
 const CONTROL_KEYS: Readonly<Record<string, KeyName>> = {
@@ -68,7 +68,7 @@ const CSI_BEGUN = /^\x1b\[[0-?]*[ -/]*$/;
 
 /**
  * Decodes the bytes of a terminal into keys. Bytes may be split anywhere, inside a character or an escape sequence too.
- * A lone ESC stays `pending` until more comes or the caller decides with `flush` that it was the Escape key.
+ * A lone ESC stays `pending` until more bytes come or the caller decides with `flush` that it was the Escape key.
  */
 export class KeyDecoder {
   readonly #utf8 = new StringDecoder("utf8");
@@ -76,7 +76,7 @@ export class KeyDecoder {
   #rest = "";
   #paste: string | undefined;
 
-  /** `bursts`: a chunk with text and line ends in it is typed text with line breaks, never a submit. */
+  /** `bursts`: a chunk that contains text and line ends counts as typed text with line breaks, never as a submit. */
   constructor(options: { readonly bursts: boolean }) {
     this.#bursts = options.bursts;
   }
@@ -93,7 +93,7 @@ export class KeyDecoder {
     return this.#drain(false);
   }
 
-  /** Ends what is pending: a lone ESC is the Escape key, half a sequence is dropped. */
+  /** Ends what is pending: a lone ESC becomes the Escape key, and half a sequence is dropped. */
   flush(): Key[] {
     return this.#drain(true);
   }
@@ -148,7 +148,7 @@ export class KeyDecoder {
     return this.#shortEscape();
   }
 
-  /** `ESC O x` (application cursor keys), Alt-Enter, and everything else that begins with ESC. */
+  /** Decodes `ESC O x` (application cursor keys), Alt-Enter, and everything else that begins with ESC. */
   #shortEscape(): Key | undefined {
     const second = this.#rest[1];
     if (second === "O" && this.#rest.length > 2) {

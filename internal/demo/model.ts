@@ -61,12 +61,12 @@ export interface State {
   /** Present while the agent is working. */
   turn: Turn | undefined;
   dialog: DemoDialog | undefined;
-  /** Messages typed while it worked, oldest first. */
+  /** Messages typed while the agent was working, oldest first. */
   queue: readonly SubmittedMessage[];
   /** The last line of the answer, which has no line end yet. */
   partial: string;
   spinner: number;
-  /** A fault shows the busy agent as idle. */
+  /** True while a fault shows the busy agent as idle. */
   flickering: boolean;
   model: string;
   contextPercent: number;
@@ -80,7 +80,7 @@ export interface State {
   /** Keys held back by the echo-delay fault. */
   late: readonly { readonly dueAt: number; readonly key: Key }[];
   random: number;
-  /** The last lines printed; kept on the alternate screen only, where the terminal keeps none. */
+  /** The last lines printed; kept only on the alternate screen, for which the terminal keeps no history. */
   transcript: readonly Line[];
 }
 
@@ -96,10 +96,10 @@ export type HookLine =
   | { readonly type: "turn-ended" }
   | { readonly type: "waiting"; readonly reason: string };
 
-/** An action to take outside, in the order of the list. */
+/** An action to take outside the reducer. The actions of a list are taken in its order. */
 export type Effect =
   | { readonly type: "print"; readonly lines: readonly Line[] }
-  /** Bytes for the terminal as they are; only the garbage fault sends any. */
+  /** Bytes that the terminal gets as they are; only the garbage fault sends any. */
   | { readonly type: "raw"; readonly text: string }
   | { readonly type: "clear" }
   | { readonly type: "timer"; readonly name: TimerName; readonly ms: number }
@@ -134,7 +134,7 @@ export function plainLine(content: Line): string {
   return content.map((span) => span.text).join("");
 }
 
-/** The next pseudo-random number, 0 ≤ n < 1; the same seed gives the same row. */
+/** The next pseudo-random number, 0 ≤ n < 1; the same seed gives the same sequence. */
 export function nextRandom(work: { readonly s: { random: number } }): number {
   work.s.random = (Math.imul(work.s.random, 1664525) + 1013904223) >>> 0;
   return work.s.random / 2 ** 32;

@@ -2,7 +2,7 @@
 export interface Faults {
   /** The first Enter on every draft does nothing. */
   readonly dropFirstEnter: boolean;
-  /** Everything typed or pasted has its effect this much later. */
+  /** Everything typed or pasted takes effect only after this time. */
   readonly echoDelayMs: number;
   /** Bracketed paste is never switched on; a burst with line ends in it is text, as in Ink programs. */
   readonly noBracketedPaste: boolean;
@@ -11,7 +11,7 @@ export interface Faults {
   /** A message that contains this text ends the program with `exitCode`. Empty: never. */
   readonly exitOn: string;
   readonly exitCode: number;
-  /** A message that contains this text makes it stop reading and redrawing forever. Empty: never. */
+  /** A message that contains this text makes the program stop reading and redrawing forever. Empty: never. */
   readonly hangOn: string;
   /** Enter within this time after a paste is a line break. */
   readonly eatEnterAfterPasteMs: number;
@@ -46,7 +46,7 @@ export const noFaults: Faults = {
 export interface DemoOptions {
   /** The same seed gives the same steps and answers. */
   readonly seed: number;
-  /** How long a turn takes, dialogs apart. */
+  /** How long a turn takes, not counting dialogs. */
   readonly turnMs: number;
   /** Tool steps in a turn. */
   readonly steps: number;

@@ -17,14 +17,14 @@ export interface OutsidePaths {
   readonly toolLog: string | undefined;
   /** A FIFO that another process may have open. */
   readonly hookFifo: string | undefined;
-  /** The folder for prompts' texts, for the reader of the FIFO. */
+  /** The folder in which the reader of the FIFO finds the texts of prompts. */
   readonly hookDir: string | undefined;
 }
 
 export interface OutsideNames {
   /** Distinguishes the names of spooled prompts from those of other processes. */
   readonly process: string;
-  /** The id of its conversation. */
+  /** The id of the agent's conversation. */
   readonly session: string;
 }
 
@@ -60,15 +60,15 @@ export class FileOutside implements Outside {
     try {
       writeFileSync(join(this.#paths.hookDir, name), line.prompt, { mode: 0o600, flag: "wx" });
     } catch {
-      return line.type; // The event matters more than its text.
+      return line.type; // The event matters more than the prompt's text.
     }
     return `prompt-submitted ${name}`;
   }
 }
 
 /**
- * Writes once, below PIPE_BUF, so that lines of several writers never mix. Does nothing for a FIFO without a reader,
- * and for anything else.
+ * Writes less than PIPE_BUF bytes in one call, so that lines of several writers never mix. Does nothing if the FIFO has
+ * no reader or is full, or if the file is not a FIFO.
  */
 function writeFifo(path: string, text: string): void {
   let file: number;
@@ -80,7 +80,7 @@ function writeFifo(path: string, text: string): void {
   try {
     if (fstatSync(file).isFIFO()) writeSync(file, text);
   } catch {
-    // A full FIFO: hooks are evidence, losing one must never stop the agent.
+    // A full FIFO. Hooks are evidence: losing one must never stop the agent.
   } finally {
     closeSync(file);
   }

@@ -12,8 +12,8 @@ const SGR: Readonly<Record<Style, string>> = {
 };
 
 /**
- * Clears from the cursor's row on and stays there. ED alone does not do: at the top left corner tmux takes it for
- * clearing the screen, and moves the erased text into the history.
+ * Clears from the cursor's row on and leaves the cursor there. ED alone is not enough: at the top left corner tmux
+ * takes it for clearing the screen, and moves the erased text into the history.
  */
 const CLEAR_BELOW = "\x1b7\x1b[2K\x1b[1B\x1b[J\x1b8";
 
@@ -46,21 +46,22 @@ export class Painter {
     return `${this.#alternate ? "\x1b[?1049h\x1b[H\x1b[2J" : ""}${this.#bracketedPaste ? "\x1b[?2004h" : ""}`;
   }
 
-  /** Leaves the terminal as it was found, the cursor on a line of its own. */
+  /** Bytes that leave the terminal as it was found, with the cursor on a new line below the live region. */
   end(cols: number): string {
     const below = this.#alternate ? "" : `${this.#downFromTop(cols)}\r\n`;
     return `\x1b[?2004l\x1b[?25h\x1b[0m${below}${this.#alternate ? "\x1b[?1049l" : ""}`;
   }
 
-  /** Forgets the screen: the next paint starts at the top left of an empty one. */
+  /** Forgets the screen: the next paint starts at the top left of an empty screen. */
   clear(): string {
     this.#drawn = undefined;
     return "\x1b[2J\x1b[H";
   }
 
   /**
-   * Call it after the terminal's size has changed. It may have dropped rows of the live region: tmux removes rows below
-   * the cursor when it gets lower. The next paint draws the whole region, even where nothing else has changed.
+   * Call it after the terminal's size has changed. The terminal may have dropped rows of the live region: tmux removes
+   * rows below the cursor when a pane gets lower. The next paint draws the whole region, even where nothing else has
+   * changed.
    */
   resized(): void {
     if (this.#drawn !== undefined) this.#drawn = { ...this.#drawn, frame: "" };
@@ -84,7 +85,7 @@ export class Painter {
     return out + this.#retitle(frame.title);
   }
 
-  /** The alternate screen: the transcript's end above the live region, which is at the bottom. */
+  /** Bytes that draw the alternate screen: the end of the transcript, and below it the live region at the bottom. */
   paintAll(frame: LiveRegion, transcript: readonly Line[], cols: number, rows: number): string {
     const room = Math.max(0, rows - frame.lines.length);
     const above = tail(transcript, room, cols);
@@ -99,7 +100,9 @@ export class Painter {
     return `\x1b[?25l${body}${at}${this.#retitle(frame.title)}`;
   }
 
-  /** Back to the first row of the live region. A narrower terminal has broken its lines into more rows by itself. */
+  /**
+   * Moves to the first row of the live region. A terminal that has become narrower has broken its lines into more rows.
+   */
   #toTop(cols: number): string {
     if (this.#drawn === undefined) return "\r";
     const { widths, cursorRow, cursorColumn } = this.#drawn;
@@ -128,7 +131,7 @@ function styled(content: Line): string {
   return content.map((span) => (SGR[span.style] === "" ? span.text : `${SGR[span.style]}${span.text}\x1b[0m`)).join("");
 }
 
-/** Relative from the last row of the region: `rows` ≤ 0 goes up. */
+/** Moves the cursor from the last row of the region: up by `-rows`, and to the column `column`. */
 function move(rows: number, column: number): string {
   return `\r${rows < 0 ? `\x1b[${-rows}A` : ""}${column > 0 ? `\x1b[${column}C` : ""}`;
 }

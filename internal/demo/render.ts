@@ -6,7 +6,7 @@ import { wrapDraft, wrapText } from "./wrap.ts";
 /** The live region at the bottom, redrawn in place; lines are never wider than the terminal. */
 export interface LiveRegion {
   readonly lines: readonly Line[];
-  /** Row within `lines` and column; absent: hidden. */
+  /** The cursor's row within `lines`, and its column; absent: the cursor is hidden. */
   readonly cursor: { readonly row: number; readonly column: number } | undefined;
   readonly title: string;
 }

@@ -1,6 +1,6 @@
 import type { TurnStep } from "./model.ts";
 
-/** The source of chance of an answer: 0 ≤ n < 1. */
+/** The source of random numbers for an answer: 0 ≤ n < 1. */
 type Random = () => number;
 
 const FILES = [
@@ -24,7 +24,9 @@ const REMARKS = [
 const MOST_PIECES = 24;
 const MOST_LINES = 10_000;
 
-/** The steps of a turn on this message, its end included. Pure: the same message and chance give the same turn. */
+/**
+ * The steps of a turn on this message, its end included. Pure: the same message and random numbers give the same turn.
+ */
 export function planTurn(message: string, toolSteps: number, random: Random): TurnStep[] {
   const steps: TurnStep[] = Array.from({ length: toolSteps }, () => toolStep(random));
   const command = /\brun: *(.+)$/m.exec(message)?.[1];

@@ -195,7 +195,7 @@ function onEnter(work: Work): void {
   if (!runOwnCommand(work, text)) submit(work, { text, shown: composerText(composer) });
 }
 
-/** The first Ctrl-C clears the draft and stops the turn, the second within two seconds quits. */
+/** The first Ctrl-C clears the draft and stops the turn; a second one within two seconds quits. */
 function onInterrupt(work: Work): void {
   if (work.s.quitArmed) {
     work.effects.push({ type: "exit", code: 0 });

@@ -6,12 +6,12 @@ import { planTurn } from "./script.ts";
 import { readStdioRequest, type StdioReply, type StdioRequest } from "./stdio-lines.ts";
 
 export interface StdioAgentDeps {
-  /** Input lines; their end ends the agent. */
+  /** Input lines; the agent ends when they end. */
   readonly lines: AsyncIterable<string>;
   readonly write: (text: string) => void;
   readonly outside: Outside;
   readonly clock: Clock;
-  /** The id of its conversation. */
+  /** The id of the agent's conversation. */
   readonly session: string;
 }
 

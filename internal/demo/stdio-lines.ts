@@ -7,14 +7,14 @@ export type StdioRequest =
 /** A line of output: one JSON object. */
 export type StdioReply =
   | { readonly type: "ready"; readonly protocol: number; readonly session: string }
-  /** The message was read. `held`: the agent is working, and takes the message next. */
+  /** The message was read. `held`: the agent is working, and takes the message later. */
   | { readonly type: "taken"; readonly id: string; readonly held: boolean }
   /** The turn on that message begins, or is over. */
   | { readonly type: "started" | "done"; readonly id: string }
-  /** A piece of its answer, line ends included. */
+  /** A piece of the agent's answer, line ends included. */
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "tool"; readonly call: string; readonly result: string }
-  /** The agent waits for an answer. */
+  /** The agent is waiting for an answer. */
   | {
       readonly type: "asks";
       readonly id: string;

@@ -1,4 +1,4 @@
-/** The terminal as the agent needs it; a test can play it. */
+/** The terminal as the agent needs it; a test can take its place. */
 export interface Terminal {
   readonly cols: number;
   readonly rows: number;

@@ -15,7 +15,7 @@ const GARBAGE_LINES = [
 export const GARBAGE_BYTES =
   "\x1b]2;%end 1 1 1\x07\x1b[?7777h\x1b[>99;1~\x1bPq%begin 9 9 9\x1b\\\x1b_apc\x1b\\\x9b\x07";
 
-/** A message leaves the composer: the agent works on it now, or keeps it until the current turn has ended. */
+/** Takes a message from the composer: the agent works on it now, or keeps it until the current turn has ended. */
 export function submit(work: Work, message: SubmittedMessage): void {
   if (work.s.turn === undefined) startTurn(work, message, "direct");
   else work.s.queue = [...work.s.queue, message];
