@@ -5,10 +5,10 @@ import type { PastTurn } from "../tools/half-agent.ts";
 import { KeptTurns } from "../tools/kept-turns.ts";
 import { type FrontRecord, parseFrontRecord } from "./front-records.ts";
 
-/** Turns of a thread that are remembered, and the characters of their texts. */
+/** The most turns of a thread that are remembered, and the most characters of their texts. */
 const MAX_HISTORY = 50;
 const MAX_HISTORY_CHARS = 256 * 1024;
-/** The most crossings in a minute, for which a token is valid. */
+/** The most crossings that are remembered: more than can arrive in the minute for which a token is valid. */
 const MAX_CROSSINGS = 10_000;
 
 /** The turn of a crossing, and the SHA-256 of its text, in hex. */
@@ -38,7 +38,7 @@ export class FrontJournal {
     }
   }
 
-  /** @throws DomainError `unavailable` (`reason` is `internal error`); the recorded step must not happen then */
+  /** @throws DomainError `unavailable` (`reason` is `internal error`); then the step must not happen */
   append(record: FrontRecord): void {
     try {
       const before = this.#journal.bytes;
@@ -59,7 +59,7 @@ export class FrontJournal {
     return this.#histories.get(thread)?.turns ?? [];
   }
 
-  /** The threads, the one used last at the end; true for those that were briefed. */
+  /** The threads, the most recently used one last; `isBriefed` is true if a briefing of the thread is remembered. */
   get threads(): Iterable<readonly [thread: string, isBriefed: boolean]> {
     return [...this.#histories].map(([thread, { turns }]) => [thread, turns.some(({ isBriefing }) => isBriefing)]);
   }
@@ -68,10 +68,13 @@ export class FrontJournal {
     return this.#crossings.get(id);
   }
 
-  /** The answer to a turn, or why there is none; undefined while it runs. */
+  /**
+   * The answer to a turn, or the reason why there is none; both empty if the turn is no longer kept. Undefined while
+   * the turn is running.
+   */
   endOf(turn: string): { readonly answer: string; readonly reason: string } | undefined {
     const records = this.#turns.of(turn);
-    if (records === undefined) return { answer: "", reason: "" }; // it ended long ago
+    if (records === undefined) return { answer: "", reason: "" }; // the turn ended long ago
     const end = records.at(-1);
     if (end?.type !== "end") return undefined;
     const answer = records.find(({ type }) => type === "answer");

@@ -27,15 +27,18 @@ export interface FrontServerDeps {
 export interface FrontServerOptions {
   /** The unix socket. */
   readonly path: string;
-  /** Public keys that the bridge may sign with (PEM); read at each call. */
+  /** The file with the public keys (PEM) of the bridge's signing keys; read at each call. */
   readonly keyPath: string;
-  /** Records refused calls. */
+  /** The file that records refused calls. */
   readonly auditPath: string;
 }
 
 const MAX_KEY_BYTES = 16 * 1024;
 const DELIVER = `/${FrontService.typeName}/${FrontService.method.deliver.name}`;
-/** The limit of all users' calls, and of the bridge's. The total limit is higher, so neither locks out the other. */
+/**
+ * The most request bytes of all users' calls together, and of the bridge's calls. The total limit is higher, so neither
+ * locks out the other.
+ */
 const MAX_REQUEST_BYTES_OF_ONE = 24 * 1024 * 1024;
 /** Hundreds of users may connect to a busy front at the same moment. */
 const MAX_HALF_OPEN = 2048;
@@ -63,7 +66,10 @@ export function frontServer(deps: FrontServerDeps, options: FrontServerOptions):
   );
 }
 
-/** Runs before a request's body is read. The caller learns only that it is refused; the reason is in the audit log. */
+/**
+ * Runs before a request's body is read. The caller learns only that the request is refused; the reason is in the audit
+ * log.
+ */
 function checkOrigin({ method, values }: Pick<CallContext, "method" | "values">, keyPath: string, now: number): void {
   if (method.name !== FrontService.method.deliver.name) return;
   try {
@@ -79,7 +85,7 @@ function keysAt(path: string) {
   return publicKeysOf(text, "bridge.pub");
 }
 
-/** Allowed calls are in the journal. */
+/** Omits allowed calls, which are in the journal. */
 function recordedRefusals(audit: AuditLog): Decisions {
   return {
     call(context, refusal) {

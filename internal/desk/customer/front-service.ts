@@ -26,7 +26,7 @@ export const originKey: ContextKey<Origin | undefined> = createContextKey<Origin
 /** The interval of checks for the end of a repeated crossing's turn. */
 const LOOK_EVERY_MS = 50;
 
-/** The two calls. Their errors are one of a few words and quote nothing of the request. */
+/** The two calls. The text of each error is one of a few fixed reasons and quotes nothing of the request. */
 export function frontService(
   turns: FrontTurns,
   journal: FrontJournal,
@@ -84,7 +84,7 @@ function originIn({ values }: HandlerContext): Origin {
   return origin;
 }
 
-/** The caller gets only the word for an error, never its text. */
+/** The caller gets only the public reason of an error, never its text. */
 function stated<T>(call: () => T): T {
   try {
     return call();

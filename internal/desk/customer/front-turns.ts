@@ -42,9 +42,12 @@ export interface BegunTurn extends Disposable {
   run(emit: Emit, signal: AbortSignal | undefined): Promise<void>;
 }
 
-/** Crossings have places of their own in each queue, so that no number of users keeps one out. */
+/**
+ * A thread's queue is this many times as long for crossings as for users, so that no number of users keeps a crossing
+ * out.
+ */
 const FOR_CROSSINGS = 2;
-/** The most recorded bytes of users' turns that wait or run; beyond it users get `busy`, crossings do not. */
+/** The most recorded bytes of turns that wait or run; beyond it users get `busy`, crossings do not. */
 const MAX_OPEN_BYTES = 32 * 1024 * 1024;
 /** Limits an agent that reads in a loop. */
 const MAX_READS = 256;
@@ -90,7 +93,7 @@ export class FrontTurns {
     if (known?.sha256 === sha256) return undefined;
     if (known !== undefined) throw refused("already-exists", "the id has had another text");
     const { threads, queue } = settings.limits;
-    // Users who begin more and more threads displace no briefed thread.
+    // A briefed thread is a lasting one: users who begin more and more threads never displace it.
     const place = this.#threads.enter(thread, { threads, queue: queue * FOR_CROSSINGS }, true);
     return this.#begin(place, settings, thread, { admin_input: text, user_input: null }, (turn, at) =>
       this.#deps.journal.append({ type: "crossing", turn, at, thread, id, admin_input: text }),
@@ -157,7 +160,7 @@ export class FrontTurns {
     try {
       this.#deps.journal.append({ type: "end", turn, outcome, reason });
     } catch {
-      // The next start ends it.
+      // The next start of the front ends the turn in the journal.
     }
     emit({ type: "failed", reason });
   }

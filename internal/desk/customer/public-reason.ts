@@ -1,6 +1,6 @@
 import { DomainError } from "../../base/errors.ts";
 
-/** Every word that this side says about a failure. */
+/** Every reason that this side gives for a failure. */
 const PUBLIC_REASONS = [
   "not allowed",
   "not found",
@@ -15,7 +15,7 @@ const PUBLIC_REASONS = [
 
 export type PublicReason = (typeof PUBLIC_REASONS)[number];
 
-/** The word for a failure; `internal error` for one outside the set. */
+/** The public reason of a failure; `internal error` if its own reason is not in the set. */
 export function publicReason(err: unknown): PublicReason {
   const reason = err instanceof DomainError ? err.fields["reason"] : undefined;
   return PUBLIC_REASONS.find((known) => known === reason) ?? "internal error";

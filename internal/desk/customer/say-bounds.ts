@@ -2,7 +2,7 @@ import { DomainError } from "../../base/errors.ts";
 
 /** The most open calls of users. The server accepts three times as many, so that the bridge's calls always fit. */
 const MAX_OPEN = 1024;
-/** The most bytes in all answers whose callers do not read; each byte takes four in memory. */
+/** The most bytes of answers in all open calls: callers may not read them. Each byte takes four in memory. */
 const MAX_WAITING_BYTES = 24 * 1024 * 1024;
 /** How long an unread answer is kept after its turn's end. */
 export const STALL_LIMIT_MS = 60_000;
@@ -34,6 +34,6 @@ export class SayBounds {
 }
 
 interface SayCall extends Disposable {
-  /** Counts a text until the call's end; false: there is no room for it. */
+  /** Counts a text until the call ends. False: there is no room for the text. */
   hold(text: string): boolean;
 }

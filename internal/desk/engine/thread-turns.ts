@@ -3,7 +3,7 @@ import { Serial } from "../../base/serial.ts";
 
 /** The limits of threads and turns. */
 export interface TurnCapacity {
-  /** The most remembered threads, and the most lasting ones beside them. */
+  /** The most threads that are remembered, and likewise the most lasting threads, which are counted apart. */
   readonly threads: number;
   /** The most turns of one thread that wait behind the running one. */
   readonly queue: number;
@@ -28,7 +28,7 @@ interface Thread {
  * the limit the longest idle thread is forgotten. Lasting threads are counted apart, so that others never displace one.
  */
 export class ThreadTurns {
-  /** The one entered last is the last. */
+  /** In the order in which they were last entered. */
   readonly #threads = new Map<string, Thread>();
   readonly #onForget: (name: string) => void;
 
@@ -37,7 +37,7 @@ export class ThreadTurns {
     this.#onForget = onForget;
   }
 
-  /** Adds a thread of an earlier run. Call it in order of last use. */
+  /** Adds a thread of an earlier run. Call it for each thread, the least recently used first. */
   know(name: string, isLasting: boolean): void {
     this.#threads.set(name, { serial: new Serial(), places: 0, turns: 0, isLasting });
   }

@@ -5,7 +5,7 @@ const FD_CLOEXEC = 1;
 
 /**
  * Marks every open descriptor above 2 close-on-exec, inherited ones too, so that no program started from now on gets
- * them. Linux; the native part is loaded only here.
+ * them. Linux only. The native library is loaded by the first call, not at import.
  */
 export async function closeAllOnExec(): Promise<void> {
   const { default: koffi } = await import("koffi");

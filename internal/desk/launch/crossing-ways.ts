@@ -60,7 +60,7 @@ export function tryWays(plan: ProbePlan, environment: readonly string[]): readon
   ];
 }
 
-/** False if another process has its number here. */
+/** False if its pid belongs to another process here. */
 function isThere({ pid, startedAt }: OutsideProcess): boolean {
   const found = processStart(pid);
   return found === undefined || found === startedAt;
@@ -76,7 +76,7 @@ export function processStart(pid: number): string | undefined {
   }
 }
 
-/** True if the file can be opened, or the folder listed. */
+/** True if the path can be opened as a file, or listed as a folder. */
 function canOpen(path: string): boolean {
   try {
     const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);

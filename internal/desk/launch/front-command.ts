@@ -25,7 +25,7 @@ export interface InnerCommand {
 export interface FrontBounds {
   readonly isolation: Isolation;
   readonly place: FrontPaths;
-  /** The folder that is `/docs`, without links. */
+  /** The folder that the front serves as `/docs`; the path contains no links. */
   readonly root: string;
   /** The path of bubblewrap, for isolation `sandbox`. */
   readonly bubblewrap: string;
@@ -66,7 +66,7 @@ function sandboxOf(program: DeskProgram, { place, root, agentFiles, credentials 
   return sandboxArgs({ place, readable, files });
 }
 
-/** The environment, by an allow-list. */
+/** The front's environment: the variables of an allow-list, and the paths in the front's folder. */
 export function frontEnvironment({ place, inherited }: FrontBounds): Readonly<Record<string, string>> {
   const passed = PASSED_ON.flatMap((name) => {
     const value = inherited[name];

@@ -12,7 +12,7 @@ import { attend } from "./presence.ts";
 /** A start takes half a second on an idle machine, and minutes on an overloaded one. */
 const START_LIMIT_MS = 180_000;
 const LOOK_EVERY_MS = 20;
-/** The most time between another launcher's start of a front and its record. */
+/** How long to wait for the record of another launcher that has started the front. */
 const RECORD_LIMIT_MS = 60_000;
 const MAX_LOG_BYTES = 1024 * 1024;
 /** The exit code of a front that finds another one running. */
@@ -40,7 +40,7 @@ export class FrontLauncher implements Disposable {
   }
 
   /**
-   * Resolves once the front can be called. The front stays until this launcher is disposed of.
+   * Resolves once the front can be called. The front keeps running at least until this launcher is disposed of.
    * @returns true if this call started it
    * @throws DomainError `unavailable` when it does not start, or a front with another record is running
    */
@@ -99,7 +99,7 @@ export class FrontLauncher implements Disposable {
     this.#attended?.[Symbol.dispose]();
     throw new DomainError(
       "unavailable",
-      `the customer's side runs already, started differently: ${found ?? "unknown"}`,
+      `the customer's side is already running, started differently: ${found ?? "unknown"}`,
       {
         fields: { hint: `this start asks for ${record}; the other ends a minute after its last caller has left` },
       },
@@ -107,7 +107,9 @@ export class FrontLauncher implements Disposable {
   }
 }
 
-/** Writes a file atomically, readable for its owner only. Two processes that start at once may write the same file. */
+/**
+ * Writes a file atomically, readable only for its owner. Two processes that start at the same time may both write it.
+ */
 export function replaceFile(path: string, text: string): void {
   if (readPlainFileSync(path, MAX_LOG_BYTES) === text) return;
   replaceSecret(path, text);

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 
-/** A socket's path ends at 107 bytes. */
+/** The longest path of a socket in the front's folder. Linux allows 107 bytes. */
 const MAX_SOCKET_PATH = 100;
 
 /** The paths in the front's folder. */
@@ -18,11 +18,11 @@ export interface FrontPaths {
   readonly publicKey: string;
   /** The path of the credentials of the customer's agent in a sandbox. */
   readonly credentials: string;
-  /** The name of the start that launched this front. */
+  /** A file with the name of the start that launched this front. */
   readonly started: string;
-  /** Names the folder that this front has opened as `/docs`, as `folderId`. */
+  /** A file with the `folderId` of the folder that this front has opened as `/docs`. */
   readonly root: string;
-  /** Names the socket, as `unix:PATH`. */
+  /** A file with the address of the socket, `unix:PATH`. */
   readonly address: string;
   /** Private folder of the two sockets. */
   readonly sockets: string;

@@ -16,7 +16,7 @@ export class CallerPresence implements Task {
     this.#lingerMs = lingerMs;
   }
 
-  /** Resolves when no one has been connected for `lingerMs`, or on the signal. */
+  /** Resolves when no caller has been connected for `lingerMs`, or when the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     const idle = new AbortController();
     const callers = new Set<Socket>();
@@ -36,7 +36,7 @@ export class CallerPresence implements Task {
     });
     const listening = Promise.withResolvers<void>();
     server
-      .on("error", listening.reject) // later ones are of a connection that could not be accepted
+      .on("error", listening.reject) // a later error means that a connection could not be accepted
       .listen(this.#path, () => listening.resolve());
     await listening.promise;
     wait();
@@ -47,7 +47,7 @@ export class CallerPresence implements Task {
   }
 }
 
-/** Stays connected until disposed of. @throws as `connect` when no one listens */
+/** Stays connected until disposed of. @throws the system's error, e.g. when nothing listens */
 export async function attend(path: string): Promise<Disposable & { readonly isGone: boolean }> {
   const socket = connect(path);
   await new Promise<void>((resolve, reject) => {

@@ -11,7 +11,7 @@ export interface SandboxContent {
 }
 
 const SYSTEM = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
-/** Files for host names, certificates and dynamic linking; of this machine's accounts only the names. */
+/** Files for host names, certificates and dynamic linking, and the accounts of this machine without their passwords. */
 const SETTINGS = [
   ...["alternatives", "ca-certificates", "group", "hosts", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime"],
   ...["nsswitch.conf", "passwd", "pki", "resolv.conf", "ssl"],
@@ -34,7 +34,7 @@ export function sandboxArgs({ place, readable, files }: SandboxContent): readonl
   ];
 }
 
-/** If `/lib` is a link to `/usr/lib`, it is one inside as well. */
+/** A link, such as `/lib` to `/usr/lib`, is a link inside as well. */
 function systemFolder(path: string): readonly string[] {
   if (!existsSync(path)) return [];
   return lstatSync(path).isSymbolicLink() ? ["--symlink", readlinkSync(path), path] : ["--ro-bind", path, path];

@@ -4,7 +4,7 @@ import { systemReason } from "../../files/system-reason.ts";
 import { KeptTurns } from "../tools/kept-turns.ts";
 import { type BackRecord, parseBackRecord } from "./back-records.ts";
 
-/** Turns of a thread that are remembered. */
+/** The most turns of a thread that are remembered. */
 const MAX_HISTORY = 50;
 
 interface Past {
@@ -13,7 +13,7 @@ interface Past {
   readonly answer: string;
 }
 
-/** An intended crossing without a receipt, because its writer was killed. */
+/** An intended crossing without a receipt: it is going on or, after a start, a killed process left it open. */
 export interface OpenCrossing {
   readonly turn: string;
   readonly id: string;
@@ -40,7 +40,7 @@ export class BackJournal {
     }
   }
 
-  /** @throws DomainError `unavailable`; the recorded step must not happen then */
+  /** @throws DomainError `unavailable`; then the step must not happen */
   append(record: BackRecord): void {
     try {
       const before = this.#journal.bytes;
@@ -56,7 +56,7 @@ export class BackJournal {
     return this.#histories.get(thread) ?? [];
   }
 
-  /** The threads, the one used last at the end. */
+  /** The threads, the most recently used one last. */
   get threads(): Iterable<string> {
     return this.#histories.keys();
   }
@@ -65,7 +65,7 @@ export class BackJournal {
     return [...this.#open.values()];
   }
 
-  /** Turns without an end, because their writer was killed. */
+  /** Turns without an end: those that are running or, after a start, those that a killed process left open. */
   get openTurns(): readonly string[] {
     return this.#turns.open;
   }
@@ -85,7 +85,7 @@ export class BackJournal {
     if (record.type === "end") this.#ended(records);
   }
 
-  /** Keeps the question and answer of a turn that has ended, the newest 50 of a thread. */
+  /** Keeps the question and answer of a turn that has ended, for the newest 50 turns of a thread. */
   #ended(records: readonly BackRecord[]): void {
     const [first] = records;
     if (first?.type !== "turn") return;

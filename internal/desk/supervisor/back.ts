@@ -38,7 +38,7 @@ export interface BackDeps {
 export interface BackInput {
   readonly text: string;
   readonly thread: string;
-  /** The customer's thread that a routed text goes to. */
+  /** The thread of the customer's half to which a text is routed. */
   readonly to: string;
 }
 
@@ -206,7 +206,7 @@ class BackTurn {
     return this.#failure === "internal error" ? "failed" : "refused";
   }
 
-  /** @throws the error of a journal, and bugs */
+  /** Reports why the turn failed. @throws an error of the journal, and any error that is a bug */
   #failed(err: unknown, cut: "interrupted" | "agent unavailable" | undefined): TurnOutcome {
     if (isOfJournal(err)) throw err;
     if (err instanceof BridgeRefusal) {

@@ -8,7 +8,10 @@ import { newTokenKeyPair, privateKeyPem, publicKeyPem } from "../../pki/key-pair
 
 const MAX_BYTES = 16 * 1024;
 
-/** The bridge's key pair, in a file of the back that the first start creates. A full volume may leave it empty. */
+/**
+ * The bridge's key pair, in a file of the back that the first start creates. An empty file, as a full volume may leave
+ * it, is replaced.
+ */
 export async function bridgeKey(path: string): Promise<{ readonly key: KeyObject; readonly publicPem: string }> {
   const found = readPlainFileSync(path, MAX_BYTES);
   const pem = found || (await newKey(path));

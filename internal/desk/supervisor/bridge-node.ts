@@ -13,7 +13,7 @@ interface AdminInput {
 /** The end of a crossing. */
 export interface Delivery {
   readonly outcome: CrossingOutcome;
-  /** Why it was refused, or why the customer's turn failed: one of the front's reasons. */
+  /** Why the text was refused, or why the customer's turn failed: one of the front's reasons. */
   readonly reason?: string;
   /** The customer agent's words, untrusted. */
   readonly answer?: string;
@@ -29,12 +29,12 @@ export interface BridgeDeps {
   readonly onIntended: (envelope: OriginClaims) => void;
   /** Called once the text's outcome is known, before the customer's answer. */
   readonly onOutcome: (envelope: OriginClaims, outcome: CrossingOutcome, reason: string | undefined) => void;
-  /** Called when the text has crossed without a reply: one of the front's reasons, or `not waited for`. */
+  /** Called when the text has crossed without a reply. `reason`: one of the front's reasons, or `not waited for`. */
   readonly onReplyFailed: (reason: string) => void;
   readonly deliver: Deliver;
 }
 
-/** Sends one message; calls `onOutcome` as soon as it is known whether the front has it. */
+/** Sends one message; calls `onOutcome` as soon as the outcome is known, before the customer's answer. */
 export type Deliver = (
   message: AdminInput,
   token: string,
@@ -65,7 +65,7 @@ export function bridgeNode(deps: BridgeDeps, to: string) {
         signal: step.signal,
         onOutcome: (outcome, reason) => deps.onOutcome(envelope, outcome, reason),
       });
-      // The customer's turn continues even if this one is cut.
+      // The customer's turn continues even if the administrator's turn is cut.
       const isCut = step.signal.aborted && answer === undefined;
       if (outcome === "SUBMITTED" && reason !== undefined) deps.onReplyFailed(isCut ? "not waited for" : reason);
       const crossing: Crossing = { ...envelope, outcome };

@@ -1,11 +1,11 @@
 import { nodeOf } from "../engine/engine.ts";
 import type { GlobalState, Intent } from "./global-state.ts";
 
-/** Decides by patterns. First match wins. */
+/** Patterns that decide where a text goes; the first match wins. */
 export interface IntentRules {
   readonly rules: readonly {
     readonly match: (text: string) => boolean;
-    /** As in the configuration. */
+    /** The pattern as the configuration has it. */
     readonly pattern: string;
     readonly route: Intent["route"];
   }[];

@@ -9,8 +9,8 @@ import type { Deliver, Delivery } from "./bridge-node.ts";
 import type { CrossingOutcome } from "./global-state.ts";
 
 /**
- * Delivers over the front's socket. A refusal by the front itself means that it did not accept the text. If a call is
- * cut before its outcome, `isTaken` looks for the text in the front's journal.
+ * Delivers over the front's socket. A refusal by the front itself means that the front did not accept the text. If a
+ * call is cut before its outcome, `isTaken` looks for the text in the front's journal.
  */
 export function deliverToFront(
   transport: Transport,

@@ -4,8 +4,8 @@ import { readJournalLines } from "../../eventlog/journal-lines.ts";
 import { openPlainFile } from "../../files/plain-file.ts";
 
 /**
- * Whether the front's journal has a crossing with this id and text: the outcome of a call whose response was lost. The
- * journal belongs to the other half, so it is read as hostile input.
+ * True if the front's journal has a crossing with this id and text, which decides the outcome of a call whose response
+ * was lost. The journal belongs to the other half, so it is read as hostile input.
  */
 export function isInFrontJournal(path: string, crossing: { readonly id: string; readonly sha256: string }): boolean {
   let fd: number;

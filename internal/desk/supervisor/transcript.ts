@@ -35,7 +35,10 @@ export interface TurnRecord {
   outcome: string;
 }
 
-/** The turns in the back's journal, oldest first; none if there is no journal. Its writer may be running. */
+/**
+ * Reads the turns in the back's journal, oldest first; none if there is no journal. The journal's writer may be
+ * running.
+ */
 export function readTranscript(path: string): readonly TurnRecord[] {
   let fd: number;
   try {

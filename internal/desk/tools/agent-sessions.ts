@@ -19,12 +19,12 @@ const MAX_REMINDED = 20;
 export class AgentSessions implements HalfAgent, AsyncDisposable {
   readonly #deps: AgentSessionsDeps;
   readonly #limit: () => number;
-  /** The one used last is the last. */
+  /** The most recently used one is the last. */
   readonly #sessions = new Map<string, Session>();
   /** The end of each thread's current turn; a cut turn may still be stopping its agent. */
   readonly #turns = new Map<string, Promise<unknown>>();
   #starting = 0;
-  /** Resolves when a turn has ended, so that a session may be idle. */
+  /** Resolves when a turn has ended: a session may be idle then. */
   #onChange = Promise.withResolvers<void>();
 
   constructor(deps: AgentSessionsDeps, limit: () => number) {
@@ -42,7 +42,7 @@ export class AgentSessions implements HalfAgent, AsyncDisposable {
   }
 
   forget(thread: string): void {
-    this.#end(thread).catch(() => {}); // its agent is gone already
+    this.#end(thread).catch(() => {}); // the agent is gone already
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -63,7 +63,7 @@ export class AgentSessions implements HalfAgent, AsyncDisposable {
     }
   }
 
-  /** The thread's session, busy from now on. */
+  /** Returns the thread's session, which counts as busy from now on; starts one if there is none. */
   async #sessionOf({ thread, signal }: AgentTurn): Promise<Session> {
     const found = this.#sessions.get(thread);
     if (found?.hasEnded === false) {
@@ -84,7 +84,7 @@ export class AgentSessions implements HalfAgent, AsyncDisposable {
     }
   }
 
-  /** Waits until another session may run. */
+  /** Makes room for another session: stops the longest idle one, or waits until a session is idle. */
   async #room(signal: AbortSignal): Promise<void> {
     while (this.#sessions.size + this.#starting >= this.#limit()) {
       const [idle] = [...this.#sessions].find(([, { isBusy }]) => !isBusy) ?? [];
@@ -140,7 +140,7 @@ class Session implements AsyncDisposable {
     return new Session(deps.instructions, { agent, admitted }, files);
   }
 
-  /** The agent died between two turns. */
+  /** True once the agent has ended. */
   get hasEnded(): boolean {
     return this.#agent.hasEnded;
   }

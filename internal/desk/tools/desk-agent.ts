@@ -21,7 +21,7 @@ export interface AgentSetting {
   readonly cwd: string;
 }
 
-/** The most characters that an agent prints in a turn, its tools' output included; more end the turn. */
+/** The most characters that an agent may print in a turn, including the output of its tools. One more ends the turn. */
 const MAX_ANSWER = 262_144;
 
 /** The turn ended without an answer; the agent accepts the next message. */
@@ -65,7 +65,7 @@ export class DeskAgent implements AsyncDisposable {
    */
   async say(text: string, signal: AbortSignal): Promise<string | undefined> {
     const ended = Promise.withResolvers<void>();
-    ended.promise.catch(() => {}); // it may end before anything waits for it
+    ended.promise.catch(() => {}); // the turn may end before anything waits for its end
     let words = "";
     let printed = 0;
     let hasBegun = false;
@@ -114,7 +114,7 @@ export class DeskAgent implements AsyncDisposable {
 }
 
 /**
- * Asks an agent one question, in a session of its own without tools or history. Returns the model's words.
+ * Asks an agent one question, in a separate session without tools or history. Returns the model's words.
  * @throws DomainError `unavailable`, with `reason` = `agent unavailable`
  */
 export async function askOnce(setting: AgentSetting, text: string, signal: AbortSignal): Promise<string> {

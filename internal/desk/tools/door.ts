@@ -20,7 +20,7 @@ export interface DoorFiles {
 
 /** A token that opens the door, until it is disposed of. */
 export interface DoorPass extends Disposable {
-  /** Resolves once its holder has requested and got the list of tools. */
+  /** Resolves once the token's holder has requested and got the list of tools. */
   readonly listed: Promise<void>;
 }
 
@@ -31,7 +31,7 @@ interface Caller {
 
 export interface DoorOptions {
   readonly host: string;
-  /** 0: any free one. */
+  /** 0: any free port. */
   readonly port: number;
   /** The prefix of readable paths in the tool's description, e.g. `/docs`. */
   readonly prefix: string;
@@ -48,8 +48,8 @@ const callerKey: ContextKey<Caller | undefined> = createContextKey<Caller | unde
 
 /**
  * `read_file` as a tool of the Model Context Protocol over HTTP, at `/mcp`. Every request needs a bearer token, and a
- * `Host` and `Origin` of this machine. It has one tool with one argument, no resources and no prompts, and keeps no
- * sessions.
+ * `Host` and `Origin` of this machine. The server has one tool with one argument, no resources and no prompts, and
+ * keeps no sessions.
  */
 export class Door implements Task {
   readonly #options: DoorOptions;
@@ -72,7 +72,7 @@ export class Door implements Task {
     });
   }
 
-  /** The address that it listens on; rejects when it cannot listen. */
+  /** The address on which the door listens; rejects when it cannot listen. */
   get listening(): Promise<ListenAddress> {
     return this.#server.listening;
   }
@@ -84,7 +84,7 @@ export class Door implements Task {
     return { listed: listed.promise, [Symbol.dispose]: () => void this.#callers.delete(token) };
   }
 
-  /** @throws DomainError `unavailable` when the address cannot be listened on */
+  /** @throws DomainError `unavailable` when it cannot listen on the address */
   run(signal: AbortSignal): Promise<void> {
     return this.#server.run(signal);
   }
@@ -120,7 +120,7 @@ export class Door implements Task {
     }
   }
 
-  /** Compares with each token in the same time. */
+  /** Compares with every token, each in constant time, so that the time reveals no part of a token. */
   #callerOf(authorization: string | null): Caller | undefined {
     const given = Buffer.from(authorization ?? "");
     let found: Caller | undefined;

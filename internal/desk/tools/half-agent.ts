@@ -3,7 +3,7 @@ import type { FileTool } from "./file-tool.ts";
 /** An earlier turn of a conversation, with the fields that its agent may know. */
 export interface PastTurn {
   readonly input: string;
-  /** The input came from the administrator, over the bridge. */
+  /** True if the input came from the administrator, over the bridge. */
   readonly isBriefing: boolean;
   readonly answer: string;
 }

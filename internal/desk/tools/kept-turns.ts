@@ -30,8 +30,8 @@ const MAX_BYTES = 24 * 1024 * 1024;
 const REWRITE_BYTES = 64 * 1024 * 1024;
 
 /**
- * The records of a journal's latest turns, which replace a journal that is too long. Open turns are kept. Each of the
- * two kinds of turns has its own limits, so that neither displaces the other.
+ * The records of a journal's latest turns: a journal that is too long is replaced by one that has only these. All open
+ * turns are kept. Each of the two kinds of turns has its own limits, so that neither displaces the other.
  */
 export class KeptTurns<R extends TurnRecord> {
   readonly #isFirstKind: (first: R) => boolean;
@@ -50,7 +50,7 @@ export class KeptTurns<R extends TurnRecord> {
     this.#isFirstKind = isFirstKind;
   }
 
-  /** Adds a record of this many bytes as a line. @returns the records of its turn so far, in order */
+  /** Adds a record whose line in the journal has this many bytes. @returns the records of its turn so far, in order */
   take(record: R, bytes = Buffer.byteLength(JSON.stringify(record))): readonly R[] {
     const { turn } = record;
     const kept = this.#open.get(turn) ?? { records: [], bytes: 0, order: 0 };
@@ -62,7 +62,7 @@ export class KeptTurns<R extends TurnRecord> {
     return kept.records;
   }
 
-  /** The records of a turn; undefined: it is not kept any more, or never was. */
+  /** The records of a turn. Undefined: the turn is no longer kept, or never was. */
   of(turn: string): readonly R[] | undefined {
     const [first, second] = this.#kinds;
     return (this.#open.get(turn) ?? first.turns.get(turn) ?? second.turns.get(turn))?.records;

@@ -3,14 +3,15 @@ import type { AgentTurn, HalfAgent } from "./half-agent.ts";
 
 /** The most paths in one input that are read. */
 const MAX_PATHS = 8;
-/** The most characters of a file that are compared with a question. */
+/** Once files with this many characters in all have been compared with a question, no further file is read. */
 const MAX_COMPARED = 4_000_000;
 /** Shorter words are ignored. */
 const MIN_WORD = 3;
 
 /**
- * The built-in agent: no model, no account, the same answer to the same question. It reads and quotes each path in the
- * input; without a path, the briefing or readable file that has the most words in common with it.
+ * The built-in agent: no model, no account, the same answer to the same question. It reads and quotes each file whose
+ * path is in the input; without a path, it quotes the briefing or readable file that has the most words in common with
+ * the input.
  */
 export const reader: HalfAgent = {
   async answer(turn) {

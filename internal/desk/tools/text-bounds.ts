@@ -13,7 +13,7 @@ export function checkDeskText(text: string, maxBytes: number): void {
 /** A thread's name. */
 export const THREAD_NAME = /^[A-Za-z0-9._-]{1,64}$/;
 
-/** The longest beginning of a text of whole characters and at most `maxBytes` in UTF-8. */
+/** The longest beginning of a text that has at most `maxBytes` in UTF-8 and ends with a whole character. */
 export function cutText(text: string, maxBytes: number): string {
   if (Buffer.byteLength(text) <= maxBytes) return text;
   const bytes = Buffer.from(text.slice(0, maxBytes));
