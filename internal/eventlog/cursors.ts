@@ -1,4 +1,4 @@
-/** The owner of a position, with its name: equal names of different owners are different subscribers. */
+/** A subscriber, named by its owner and its own name: equal names of different owners are different subscribers. */
 export interface Subscriber {
   /** Empty: callers cannot be distinguished. */
   readonly owner: string;
@@ -7,7 +7,7 @@ export interface Subscriber {
 
 /** The position of one subscriber. Times are milliseconds on a timeline that never jumps, see `MachineTime`. */
 export interface Cursor extends Subscriber {
-  /** The last event that it is done with. */
+  /** The last event that the subscriber has acknowledged. */
   readonly seq: bigint;
   readonly at: number;
 }
@@ -21,9 +21,10 @@ export interface CursorsOptions {
 }
 
 /**
- * The acknowledged positions of subscribers, bounded in number and idle time. A new one replaces the longest idle one
- * of the same owner; if that owner has none, of the owner that has the most. A forgotten subscriber begins at the start
- * again: it gets events twice or a reported gap, but never misses events silently.
+ * The acknowledged positions of subscribers, bounded in number and idle time. When there is no room, a new position
+ * replaces the longest idle one of the same owner or, if that owner has none, of the owner that has the most. A
+ * forgotten subscriber begins at the start again: it gets events twice or a reported gap, but never misses events
+ * silently.
  */
 export class Cursors {
   readonly #options: CursorsOptions;
@@ -44,7 +45,7 @@ export class Cursors {
     return seq ?? 0n;
   }
 
-  /** Moves a position forward; returns the cursor, or undefined if it is already there or further. */
+  /** Moves a position forward and returns the cursor; undefined if the position was already there or beyond. */
   advance(who: Subscriber, seq: bigint, now: number): Cursor | undefined {
     const before = this.#fresh(who, now)?.seq;
     const cursor = { ...who, seq: before !== undefined && before > seq ? before : seq, at: now };
@@ -52,7 +53,7 @@ export class Cursors {
     return before !== undefined && before >= seq ? undefined : cursor;
   }
 
-  /** All cursors that are not idle for too long. */
+  /** All cursors that have not been idle for too long. */
   list(now: number): readonly Cursor[] {
     const all = [...this.#owners.values()].flatMap((own) => [...own.values()]);
     return all.filter((cursor) => now - cursor.at < this.#options.idleMs);

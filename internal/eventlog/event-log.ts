@@ -28,9 +28,9 @@ const EVICT_LOT = 1024;
 
 /**
  * The last events of a session, numbered from 1, bounded by count and bytes: the oldest go first. A number is never
- * used twice within an epoch: a log that continues after another process begins above every number that the other may
- * have handed out. If numbers can no longer be reserved, the log renumbers what it holds under a new epoch that no
- * reader will continue.
+ * used twice within an epoch: a log that continues the log of an earlier process begins above every number that the
+ * earlier one may have handed out. If numbers can no longer be reserved, the log renumbers what it holds under a new
+ * epoch that no reader will continue.
  */
 export class EventLog<T> implements EventSource<T> {
   readonly #deps: EventLogDeps;
@@ -45,7 +45,7 @@ export class EventLog<T> implements EventSource<T> {
   #start: bigint;
   #epoch: string;
   #reservedTo = 0n;
-  /** The journal holds a reservation of this epoch. */
+  /** True if the journal holds a reservation of this epoch. */
   #isReserved: boolean;
   #grown: PromiseWithResolvers<void> | undefined;
   #closed = false;
@@ -57,7 +57,7 @@ export class EventLog<T> implements EventSource<T> {
     const { before } = options;
     this.#epoch = before?.epoch ?? randomUUID();
     this.#isReserved = before !== undefined;
-    // One number is skipped, so that a reader of all the old ones gets a gap.
+    // One number is skipped, so that a reader that has read all the old ones gets a gap.
     this.#start = before === undefined ? 1n : before.reservedTo + 2n;
     this.#base = this.#start;
     this.#reserve();
@@ -76,7 +76,7 @@ export class EventLog<T> implements EventSource<T> {
     return this.#base + BigInt(this.#from);
   }
 
-  /** The last number handed out; 0 before the first. */
+  /** The last number handed out; before the first, one less than `start`. */
   get head(): bigint {
     return this.#base + BigInt(this.#entries.length) - 1n;
   }

@@ -3,8 +3,8 @@ import { type EventSource, type Followed, type FollowRequest, LogCursor } from "
 
 /**
  * Yields the events after a position, then live ones, until the log is closed; see `LogCursor`.
- * @throws DomainError as `LogCursor.open`, and in the middle when the log begins a new epoch. The signal's reason when
- * that is aborted.
+ * @throws DomainError as `LogCursor.open` and, between events, as `LogCursor.next`; the signal's reason once the signal
+ * is aborted
  */
 export function follow<T>(
   log: EventSource<T>,
@@ -20,7 +20,7 @@ async function* read<T>(
   signal: AbortSignal,
 ): AsyncGenerator<Followed<T>, void> {
   for (;;) {
-    // Call it before the log is read, so that events in between wake this reader.
+    // Called before the log is read, so that an event that is added in between wakes this reader.
     const grown = log.grown();
     for (;;) {
       signal.throwIfAborted();

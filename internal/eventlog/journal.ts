@@ -28,9 +28,9 @@ const ASIDE_MAX_BYTES = 4 * 1024 * 1024;
 export interface JournalReader<T> {
   /** Undefined: not a record that we write. */
   readonly parse: (value: unknown) => T | undefined;
-  /** Takes a record. Drop superseded records at once, so that no more are held than count in the end. */
+  /** Takes a record. Drop superseded records at once, so that only those that still count are held. */
   readonly take: (record: T) => void;
-  /** Called for a line that is damaged or no record. Its content is lost. */
+  /** Called for a line that is damaged or is not a record. The reader does not get its content. */
   readonly damaged?: () => void;
 }
 
@@ -38,7 +38,7 @@ export interface JournalReader<T> {
 export interface JournalFile {
   /** Valid for calls that follow at once. */
   readonly path: string;
-  /** Removes the file, its replacement beside it, or the data set aside, or whatever has that name. */
+  /** Removes whatever has the journal's path with this suffix: the file, its replacement, or the data set aside. */
   remove(suffix: "" | ".next" | ".damaged"): void;
 }
 
@@ -90,14 +90,14 @@ export class Journal<T> {
     this.#bytes += line.length;
   }
 
-  /** False if another file, or none, has the name: opening it would not find these records. */
+  /** False if the path leads to another file, or to none: opening the path would not find these records. */
   get isInPlace(): boolean {
     try {
       const found = lstatSync(this.#file.path, { bigint: true });
       const { ino, dev } = fstatSync(this.#fd, { bigint: true });
       return found.ino === ino && found.dev === dev;
     } catch {
-      return false; // the folder may be no folder any more
+      return false; // the folder may no longer be a folder
     }
   }
 
@@ -113,7 +113,7 @@ export class Journal<T> {
       renameSync(next, path);
     } catch (err) {
       fresh.close();
-      this.#file.remove(".next"); // on a full volume it uses space that others need
+      this.#file.remove(".next"); // on a full volume the new file uses space that others need
       throw err;
     }
     closeSync(this.#fd);

@@ -9,7 +9,7 @@ export interface Held<T> {
 /** Events by ascending numbers; those of one epoch may have holes. */
 export interface EventSource<T> {
   readonly epoch: string;
-  /** Number of the oldest event held; if none is held, of the next one. */
+  /** Number of the oldest event held; if none is held, the number of the next event. */
   readonly oldest: bigint;
   /** The last number handed out or skipped. */
   readonly head: bigint;
@@ -25,7 +25,7 @@ export interface EventSource<T> {
 
 /** The position at which a reader begins. */
 export interface FollowRequest {
-  /** Events after this one; absent: from the oldest that is held. */
+  /** The reader gets the events after this number; absent: all events from the oldest that is held. */
   readonly after?: bigint | undefined;
   /** The epoch that `after` belongs to; empty: not checked. */
   readonly epoch: string;
@@ -40,7 +40,7 @@ export interface Missing {
 
 export type Followed<T> = { readonly epoch: string } & (
   | ({ readonly type: "event" } & Held<T>)
-  /** Once before the events continue; `seq` is the next event's minus one. */
+  /** Sent once before the events continue. `seq`: the number before the next event. */
   | { readonly type: "missing"; readonly seq: bigint; readonly missing: Missing }
 );
 
@@ -50,10 +50,10 @@ export type Followed<T> = { readonly epoch: string } & (
  */
 export class LogCursor<T> {
   readonly #log: EventSource<T>;
-  /** Empty: it was opened before the log had an epoch. */
+  /** Empty: the cursor was opened before the log had an epoch. */
   #epoch: string;
   #position: bigint;
-  /** The reader has been at the end, or got an event: if it misses events from now on, it was too slow. */
+  /** True once the reader has been at the end, or has got an event: if it misses events after that, it was too slow. */
   #isLive = false;
 
   private constructor(log: EventSource<T>, position: bigint) {
@@ -62,7 +62,10 @@ export class LogCursor<T> {
     this.#position = position;
   }
 
-  /** @throws DomainError `precondition` for another epoch or a number ahead of the head, with `epoch` and `head` */
+  /**
+   * @throws DomainError `precondition` for another epoch, or for a number after the head; its fields are the log's
+   * `epoch` and `head`
+   */
   static open<T>(log: EventSource<T>, { epoch, after }: FollowRequest): LogCursor<T> {
     checkPosition(log, epoch, after);
     return new LogCursor(log, after ?? log.oldest - 1n);
@@ -92,7 +95,7 @@ export class LogCursor<T> {
   }
 }
 
-/** @throws DomainError `precondition` */
+/** Checks that a reader can continue there. @throws DomainError `precondition`, as `LogCursor.open` */
 export function checkPosition(
   log: Pick<EventSource<unknown>, "epoch" | "head">,
   epoch: string,
