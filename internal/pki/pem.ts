@@ -52,7 +52,10 @@ function torn(index: number, what: string): DomainError {
   return new DomainError("invalid", `line ${index + 1} ${what}`);
 }
 
-/** The first certificate of a PEM text, whatever follows it. @throws as `certificatesOf` */
+/**
+ * The first certificate of a PEM text, whatever follows it. @throws DomainError `invalid` if it is missing or
+ * unreadable
+ */
 export function firstCertificateOf(pem: string): X509Certificate {
   const end = "-----END CERTIFICATE-----";
   const behind = pem.indexOf(end);

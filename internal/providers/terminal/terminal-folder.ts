@@ -157,7 +157,7 @@ export class TerminalFolder {
 
   /**
    * Creates the folder, for this user only, and replaces the record atomically.
-   * @throws DomainError as `replaceStateFile`
+   * @throws DomainError `unavailable` if the system refuses
    */
   write(record: TerminalRecord): void {
     replaceStateFile(join(this.path, RECORD), JSON.stringify(record));

@@ -21,7 +21,7 @@ const json = JSON as unknown as {
 
 /** The deepest nesting that is read, since reading and writing are recursive. */
 const MAX_DEPTH = 100;
-/** The depth limit for records of the relay's own, which nest such values. */
+/** The depth limit for the relay's own records, which contain such values. */
 export const RECORD_DEPTH = 200;
 
 /**

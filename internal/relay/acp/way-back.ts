@@ -20,7 +20,7 @@ export function waysBack(initialized: ExactJson): readonly WayBack[] {
 
 const MAX_ID = 1024;
 
-/** The id in a response to `session/new`. Undefined: none, or one that is too long to be kept. */
+/** The id in a response to `session/new`. Undefined: the response has no id, or the id is too long to be kept. */
 export function sessionIdIn(made: ExactJson): string | undefined {
   const id = isObject(made) ? member(made, "sessionId") : undefined;
   return typeof id === "string" && id !== "" && id.length <= MAX_ID ? id : undefined;

@@ -219,7 +219,7 @@ export class AgentDoor {
     metrics.connections.inc({ dialect: place.dialect, role: "agent" });
     logger.info({ action: "agent_connected", ...names, dialect: place.dialect }, "an agent is connected");
     events.publish(lane.sessionId, "agent.connected", { agent_id: agentId, role: lane.role, dialect: place.dialect });
-    // A closed socket also ends its call; then the channel knows the code.
+    // A call also ends because its socket closed; the channel then already knows the close code.
     const leave = () => {
       const why: unknown = over.reason;
       if (why instanceof DomainError && why.kind !== "cancelled") channel.close(...farewell(why));

@@ -6,7 +6,7 @@ import type { LaneAgent } from "./upgrade-place.ts";
 const BURST = 10_000;
 const EVERY_MS = 1;
 const MOST_AGENTS = 10_000;
-/** An agent that has this many frames in hand has paused for a second. */
+/** An agent that could send this many frames at once has paused for a second. */
 const PAUSED = 1000;
 const TOO_FAST_MS = 60_000;
 
@@ -55,7 +55,7 @@ export class FrameRate {
     return Math.max(0, -this.#bucket.fill(this.#clock.monotonicMs()) * EVERY_MS);
   }
 
-  /** The agent has been too fast for a minute, without a second's pause. */
+  /** True if the agent has been too fast for a minute, without a second's pause. */
   get isTooFast(): boolean {
     return this.#fastSince !== undefined && this.#clock.monotonicMs() - this.#fastSince >= TOO_FAST_MS;
   }

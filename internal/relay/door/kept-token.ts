@@ -25,7 +25,8 @@ const LEAST_WAIT_MS = 1000;
 const ANSWER_MS = 10_000;
 
 /**
- * Sends the relay a newer token when half of the current one's time has passed, until the signal or the token's end.
+ * Sends the relay a newer token each time half of the current token's remaining time has passed, until the signal or
+ * until the token expires.
  */
 export async function keepToken(
   { clock, logger, credentials }: KeepTokenDeps,

@@ -14,10 +14,10 @@ export interface OpenCall {
 
 /**
  * Checks that a token may extend an open connection: it admits the same agent, and has the same issuer, subject and
- * project as the first token. Another agent's connection and one that does not exist have the same error.
+ * project as the first token. Another agent's connection and a connection that does not exist give the same error.
  * @param url of `POST /acp/{session_id}/{role}/token`
  * @throws DomainError `invalid` if the relay requires no tokens; `denied` if the token is for another session or role,
- *   or has another issuer, subject or project; `not-found` if this agent has no such connection
+ * or has another issuer, subject or project; `not-found` if this agent has no such connection
  */
 export function renewalOf(
   url: string,

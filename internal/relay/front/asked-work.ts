@@ -131,7 +131,7 @@ export class AskedWork {
     if (known !== hash) throw new DomainError("invalid", "id_reused: other work has this id");
   }
 
-  /** The next sequences of the streams: everything about new work comes after. */
+  /** The next sequences of the streams: messages about new work have these or higher ones. */
   async #heads() {
     const { jsm, streams } = this.#deps.bus;
     const head = async (stream: string) => (await jsm.streams.info(stream)).state.last_seq + 1;

@@ -61,7 +61,7 @@ export async function carryEditor(
   signal.addEventListener("abort", stop, { once: true });
   if (signal.aborted) stop();
   const lines = createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
-  lines.on("error", leave); // readline passes on those of its input
+  lines.on("error", leave); // readline passes on the errors of its input
   lines.on("line", (line) => {
     if (line.trim() === "") return;
     socket.send(line);

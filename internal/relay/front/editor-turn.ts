@@ -42,7 +42,7 @@ export class EditorTurn {
 
   /**
    * Publishes the prompt as work and waits for its result.
-   * @throws as `AskedWork.run`
+   * @throws DomainError for the same reasons as `AskedWork.run`; the reason of `left`
    */
   async run(left: AbortSignal): Promise<EditorAnswer> {
     this.#lane.note(this.#id);

@@ -16,7 +16,7 @@ interface Shown {
 
 /** The longest text that is compared with the result, in characters. */
 const MAX_SHOWN = 1024 * 1024;
-/** The most held updates. The newest replaces the last one, so that its number shows the gap. */
+/** The most held updates. Beyond that, the newest replaces the last held one, so that its number shows the gap. */
 const MOST_HELD = 4096;
 
 /** Shows an editor the updates of a lane, unchanged, and reports missing ones. */

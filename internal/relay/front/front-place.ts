@@ -25,8 +25,8 @@ export function readFrontPlace(url: string): FrontPlace {
 }
 
 /**
- * The lane of `session/new`. `_meta.relay {session, role}` names the parts that the connection leaves open; without a
- * session there either, the id is a new one.
+ * The lane of `session/new`. `_meta.relay {session, role}` names the parts that the connection leaves open; if neither
+ * names a session, the session is new.
  * @throws DomainError `invalid`
  */
 export function laneOfNew(place: FrontPlace, params: JsonObject): LaneName {

@@ -90,8 +90,8 @@ export class HeldLane {
   }
 
   /**
-   * @param stop also aborted when the agent goes: the agent cannot be asked any more
-   * @param signal until then, an answer that the agent has given is published
+   * @param stop also aborted when the agent is gone and can no longer be asked
+   * @param signal until it is aborted, an answer that the agent has given is still published
    */
   async #step(noMore: AbortSignal, stop: AbortSignal, signal: AbortSignal): Promise<void> {
     const item = await this.#source.next(noMore);
@@ -307,7 +307,7 @@ export class HeldLane {
     }
   }
 
-  /** Records the answer, publishes it, records that, and acknowledges the work. */
+  /** Records the answer, publishes it, records that the work is done, and acknowledges the work. */
   async #settle(
     item: WorkItem,
     work: WorkMessage,

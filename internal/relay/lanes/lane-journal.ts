@@ -61,8 +61,8 @@ export class LaneJournal {
   }
 
   /**
-   * Appends the record that `make` returns for the state at that point of the log; undefined: no record is needed any
-   * more. Appends one record at a time, in the order of the calls: concurrent appends would fence each other.
+   * Appends the record that `make` returns for the state at that point of the log; undefined: a record is no longer
+   * needed. Appends one record at a time, in the order of the calls: concurrent appends would fence each other.
    * @throws Fenced
    */
   append(make: (state: LaneState) => LaneRecord | undefined, signal: AbortSignal): Promise<void> {
@@ -82,7 +82,9 @@ export class LaneJournal {
     await this.#snapshot(signal);
   }
 
-  /** Records the answer, publishes it, and records that. The caller still has to acknowledge the work. */
+  /**
+   * Records the answer, publishes it, and records that the work is done. The caller still has to acknowledge the work.
+   */
   async settle({ work, answer, attempt, traceparent }: Ending, signal: AbortSignal): Promise<void> {
     const { metrics, reached, outbox } = this.#deps;
     const { record, bytes } = this.#recordOf(work, answer, attempt);
@@ -119,7 +121,7 @@ export class LaneJournal {
     return { record: { ...common, parts, exchange: isKept ? exchange : undefined }, bytes: bytes + ENVELOPE_BYTES };
   }
 
-  /** Publishes the answer in the log, if there is one, and records that it is done. */
+  /** Publishes the answer in the log, if there is one, and records that its work is done. */
   async finish(
     { looksFirst, traceparent }: { readonly looksFirst: boolean; readonly traceparent?: string | undefined },
     signal: AbortSignal,

@@ -72,8 +72,8 @@ export function foldLane(records: Iterable<LaneRecord>): LaneState {
 }
 
 /**
- * A record that replaces all before it. Must not be written while an answer is being published. If it is longer than
- * `maxBytes`, drops the older ids, and the conversation last.
+ * A record that replaces all earlier records. Must not be written while an answer is being published. If it is longer
+ * than `maxBytes`, omits the oldest ids, and the conversation only if that is not enough.
  */
 export function snapshotOf(state: LaneState, maxBytes: number): LaneRecord {
   for (let ids = MAX_DONE; ; ids = Math.floor(ids / 2)) {

@@ -28,7 +28,7 @@ export interface LanesUntil {
   readonly draining: AbortSignal;
   /** Once aborted, open turns are given back. */
   readonly ended: AbortSignal;
-  /** Called with each agent that is served; the returned function is called when it is not any more. */
+  /** Called with each agent that is served; the returned function is called when the agent is no longer served. */
   readonly onServed?: ((who: Claimant) => () => void) | undefined;
 }
 
@@ -176,7 +176,10 @@ export class Lanes {
     return this.#again(who, place, claim, link);
   }
 
-  /** Claims the lane again after its consumer was deleted, by the next holder or with the server's store. */
+  /**
+   * Claims the lane again after a failure or a loss of the store. Undefined: another holder has it, or the relay or
+   * agent is leaving.
+   */
   async #again(who: Claimant, place: Place, { log, generation }: Claim, link: LaneLink): Promise<Claim | undefined> {
     const { bus, clock, metrics } = this.#deps;
     const stop = AbortSignal.any([this.#ended, this.#draining, place.superseded, link.gone]);

@@ -45,7 +45,7 @@ export class Progress {
   }
 }
 
-/** The position in `epoch` and `seq` of an object; undefined: there is none. */
+/** The position that an object's `epoch` and `seq` state; undefined: the value states none. */
 export function progressPlaceIn(value: ExactJson | undefined): ProgressPlace | undefined {
   const [epoch, seq] = isObject(value) ? [member(value, "epoch"), member(value, "seq")] : [];
   return typeof epoch === "string" && typeof seq === "number" ? { epoch, seq } : undefined;

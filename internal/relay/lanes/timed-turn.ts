@@ -21,9 +21,9 @@ type Times = Pick<LaneOptions, "deadlineMs" | "idleMs" | "ackWaitMs" | "cancelGr
 const NOT_ENDED = 1008;
 
 /**
- * Asks the agent and waits for its answer, within the turn's limits and until it is cancelled. Then asks the agent to
- * end the turn; after the grace period closes its connection, and ignores a later answer. Undefined: the turn was
- * cancelled without an answer that counts.
+ * Asks the agent and waits for its answer, within the turn's limits and until the turn is cancelled. After that, asks
+ * the agent to end the turn; if the grace period passes, closes its connection and ignores a later answer. Undefined:
+ * the turn was cancelled without an answer that counts.
  * @throws AgentLost, or the signal's reason
  */
 export async function askInTime(

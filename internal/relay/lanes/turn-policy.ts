@@ -5,7 +5,7 @@ import type { LaneState } from "./lane-state.ts";
 
 /** The decision about delivered work. */
 export type TurnDecision =
-  /** The same work is done: acknowledge it, and nothing else. */
+  /** The same work is already done: only acknowledge it. */
   | { readonly type: "duplicate" }
   /** The id belongs to other work. */
   | { readonly type: "id_reused" }
@@ -37,7 +37,7 @@ export interface TurnLimits {
   readonly workTtlMs: number;
   /** True: ask again even if the agent may have acted. */
   readonly resends: (dialect: Dialect) => boolean;
-  /** True: an attempt may be repeated, since the agent gets its prompt once. */
+  /** True: an interrupted attempt is continued, since the agent still gets the prompt only once. */
   readonly resumes: (dialect: Dialect) => boolean;
 }
 

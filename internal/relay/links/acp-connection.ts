@@ -45,7 +45,7 @@ export interface AcpVersion {
   readonly client: JsonObject;
   /** Called with the parameters of each `session/update`. */
   updated(params: JsonObject): void;
-  /** The permission that the agent requests; undefined: not in the session and turn that are open. */
+  /** The permission that the agent requests; undefined: the request is not of the open session and turn. */
   permissionIn(params: JsonObject): PermissionRequest | undefined;
 }
 
@@ -68,7 +68,7 @@ export class AcpConnection {
   readonly #asking = new Map<Id, AbortController>();
   #lastFrameMs: number;
   #initialized: Promise<ExactJson> | undefined;
-  /** Aborted when the turn is to end. */
+  /** Aborted when the agent is asked to end the turn. */
   #asksNoMore = new AbortController();
   /** Permissions are requested until it is aborted. */
   #asks: AbortSignal = AbortSignal.abort();
@@ -125,8 +125,8 @@ export class AcpConnection {
   }
 
   /**
-   * Begins a turn: the agent may ask for permissions until the signal, or until it is to end; open ones are then
-   * answered with `cancelled`.
+   * Begins a turn: the agent may ask for permissions until the signal, or until it is asked to end the turn; open
+   * requests are then answered with `cancelled`.
    */
   beginTurn(signal: AbortSignal): void {
     this.#asksNoMore = new AbortController();
@@ -138,7 +138,9 @@ export class AcpConnection {
     return await this.calls.call("session/prompt", { sessionId, prompt: promptBlocks(work), _meta }, signal);
   }
 
-  /** Ends the turn. Also answers open permission requests with `cancelled`, as the protocol requires. */
+  /**
+   * Asks the agent to end the turn, and answers open permission requests with `cancelled`, as the protocol requires.
+   */
   cancel(sessionId: string | undefined): void {
     if (this.#asksNoMore.signal.aborted || this.gone.aborted) return;
     this.calls.notify("session/cancel", { sessionId });

@@ -112,7 +112,10 @@ export class AcpLink implements LaneLink {
     }
   }
 
-  /** The open session, an earlier connection's if the agent can open it again, or a new one. */
+  /**
+   * For work that continues the conversation, the open session, or an earlier connection's session if the agent can
+   * open it again. Otherwise, or if there is neither, a new session.
+   */
   async #sessionFor({ work, agentSession }: Prompt): Promise<string> {
     const place = { cwd: this.#options.cwd, mcpServers: [] };
     const initialized = await this.#connection.initialize();
@@ -126,8 +129,8 @@ export class AcpLink implements LaneLink {
   }
 
   /**
-   * Opens an earlier session. Undefined: the agent cannot. Updates that it replays meanwhile are ignored, since no turn
-   * is open.
+   * Opens an earlier session. Undefined: the agent cannot open it. Updates that the agent replays meanwhile are
+   * ignored, since no turn is open.
    */
   async #reopened(sessionId: string, ways: readonly WayBack[], place: object): Promise<string | undefined> {
     for (const way of ways) {

@@ -121,8 +121,8 @@ export class Acp2Link implements LaneLink {
   }
 
   /**
-   * The open session, an earlier connection's if the agent can open it again, or a new one. Undefined: the agent does
-   * not speak version 2.
+   * For work that continues the conversation, the open session, or an earlier connection's session if the agent can
+   * open it again. Otherwise, or if there is neither, a new session. Undefined: the agent does not speak version 2.
    */
   async #sessionFor({ work, agentSession }: Prompt): Promise<string | undefined> {
     if (!speaksVersion2(await this.#connection.initialize())) return undefined;

@@ -44,7 +44,7 @@ export class BridgePrompt {
   readonly #signal: AbortSignal;
   readonly #dialogs: BridgeDialogs;
   #turn: BridgeTurn;
-  /** The number of the first event whose dialogs are asked about: earlier dialogs may have closed. */
+  /** Permissions are requested for dialogs from this event on: earlier dialogs may have closed. */
   #head: number;
   #refusal: ResultPart | undefined;
   #isCancelled = false;
@@ -116,7 +116,8 @@ export class BridgePrompt {
         if (this.#turn.end !== undefined) return;
         if (this.#signal.aborted || !(err instanceof DomainError)) throw err;
         if (err.kind === "invalid") return this.#refuse(failure("too_large", err.message));
-        // The agent is starting or has ended. The log shows which, and whether the agent received the input before.
+        // `precondition`: the agent is starting or has ended. The log shows which, and whether it has already received
+        // the input.
         if (err.kind !== "precondition") throw new AgentLost(err.message);
       }
       await clock.sleep(NOT_RUNNING_MS, this.#signal).catch(() => {});
@@ -156,7 +157,7 @@ export class BridgePrompt {
     else this.#dialogs.show(dialog);
   }
 
-  /** Asks for the open dialog, whose event may be missing. */
+  /** Asks the bridge for the open dialog, whose event may be missing. */
   async #look(): Promise<void> {
     const { id } = this.#options;
     await this.#deps.sessions.dialog(id, this.#signal).then(

@@ -74,7 +74,7 @@ export class BridgeSession {
     }
   }
 
-  /** Ends the agent, within 15 s. Never fails. */
+  /** Stops the session, and waits for that at most 15 s. Never fails. */
   async stop(): Promise<void> {
     const id = this.#open?.session.id;
     if (id === undefined) return;

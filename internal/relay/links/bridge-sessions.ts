@@ -98,7 +98,7 @@ export interface BridgeSessions {
   dialog(id: string, signal: AbortSignal): Promise<BridgeDialog | undefined>;
   respond(id: string, answer: DialogAnswer, signal: AbortSignal): Promise<void>;
   press(id: string, keys: readonly string[], requestId: string, signal: AbortSignal): Promise<void>;
-  /** Withdraws an input that is not typed yet. */
+  /** Withdraws an input that has not been typed yet. */
   takeBack(id: string, key: string, signal: AbortSignal): Promise<void>;
 }
 

@@ -11,7 +11,7 @@ const TIMEOUT_MS = 5000;
 /**
  * Checks permissions by publishing on each kind of subject that the relay uses. No stream stores these messages, and
  * they request nothing.
- * @throws DomainError `denied`, with the subject, for the first that NATS does not permit
+ * @throws DomainError `denied`, with the subject, for the first subject that NATS does not permit
  */
 export async function checkPublishing(bus: Bus): Promise<void> {
   const { work } = bus.streams;

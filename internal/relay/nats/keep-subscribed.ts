@@ -80,7 +80,7 @@ async function stand(
     },
   });
   try {
-    // The server answers in order: a refusal comes before its pong.
+    // The server answers in order: a refusal comes before the pong.
     await raceSignal(Promise.race([bus.nc.flush(), refused.promise]), signal);
     onAccepted();
     await raceSignal(refused.promise, signal);

@@ -105,8 +105,8 @@ export class LaneConsumer {
   }
 
   /**
-   * Makes the server deliver again, at once instead of after `ack_wait`, what was lost on the way to the holder:
-   * creates the consumer again. The holder must have no unsettled work.
+   * Creates the consumer again, so that the server redelivers work that was lost on the way to the holder at once
+   * instead of after `ack_wait`. The holder must have no unsettled work.
    * @throws ConsumerGone
    * @throws Error if the server does not answer
    */

@@ -12,7 +12,10 @@ export class LaneWork {
   readonly #bus: Bus;
   readonly #clock: Clock;
   readonly #consumer: LaneConsumer;
-  /** The bus's number of reconnects when no passed-over work was left; undefined: there may be some. */
+  /**
+   * The bus's number of reconnects at the last search for passed-over work, which found none or failed; undefined:
+   * there may be more.
+   */
   #lookedAt: number | undefined;
 
   constructor(bus: Bus, clock: Clock, consumer: LaneConsumer) {

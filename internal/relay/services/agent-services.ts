@@ -27,7 +27,7 @@ export interface AgentServicesOptions {
 }
 
 const VERBS: readonly ServiceVerb[] = ["PING", "INFO", "STATS"];
-/** The most open prompts, of all lanes and of one. */
+/** The most open prompts: of all lanes together, and of one lane. */
 const MOST_PROMPTS = 256;
 const MOST_OF_LANE = 16;
 const MAX_ID = 256;
@@ -41,7 +41,7 @@ const NO_ONE = "relay.none";
 export class AgentServices implements Task {
   readonly #deps: AgentServicesDeps;
   readonly #options: AgentServicesOptions;
-  /** Open services, and what ends their subscriptions. */
+  /** Open services, and the controllers that end their subscriptions. */
   readonly #services = new Map<LaneService, AbortController>();
   /** Open prompts, and the keys of their lanes. */
   readonly #prompts = new Map<Promise<unknown>, string>();
@@ -74,7 +74,7 @@ export class AgentServices implements Task {
   }
 
   /**
-   * Answers those who look for services, until the signal.
+   * Answers requests that discover services, until the signal.
    * @throws DomainError `denied` if NATS refuses a subscription
    */
   async run(signal: AbortSignal): Promise<void> {

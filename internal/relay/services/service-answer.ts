@@ -46,7 +46,7 @@ function failureOf(last: WorkPart | undefined): ServiceFailure | undefined {
   return { message, details };
 }
 
-/** The protocol has no tools of the caller, so a turn that waits for one has no answer. */
+/** In this protocol a caller cannot run tools, so a turn that waits for a tool's result has no answer. */
 function unansweredCall(calls: readonly JsonObject[]): ServiceFailure | undefined {
   if (calls.length === 0) return undefined;
   const names = calls.map(({ tool_name: name }) => String(name)).join(", ");
