@@ -7,14 +7,14 @@ import type { BenchContext } from "./context.ts";
 import { type Measured, measured } from "./report/row.ts";
 import { interleave, quantile } from "./stats.ts";
 
-/** A terminal in which keys are pressed one by one, each after the echo of the one before. */
+/** A terminal in which keys are pressed one by one, each after the previous key's echo has arrived. */
 interface Desk extends AsyncDisposable {
   /** Milliseconds from a key to its echo. */
   readonly press: () => Promise<number>;
 }
 
 const ECHO_MS = 10_000;
-/** The keys in a row before a new row begins; not a multiple of the number of letters. */
+/** The number of keys in each row; not a multiple of the number of letters. */
 const LINE = 60;
 const KEYS = "abcdefghijklmnopqrstuvwxyz";
 /** A program that echoes its input at once. */
@@ -95,8 +95,8 @@ async function seated(program: string, args: readonly string[], env: Readonly<Re
   await pause(6000); // the notice shown at the beginning is gone by then
   let pressed = 0;
   const press = async (): Promise<number> => {
-    // Each position gets a different letter from the previous row: the same letter would be no change, and need not be
-    // drawn.
+    // Each position gets a letter that differs from the letter in the previous row: the same letter would change
+    // nothing, and might not be drawn.
     const key = KEYS[pressed % KEYS.length] ?? "";
     if (pressed++ % LINE === LINE - 1) {
       pty.write("\r");

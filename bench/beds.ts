@@ -19,7 +19,7 @@ const DRAFT = "half a thought";
 export interface Arrival {
   /** The number of texts in the agent's conversation that contain the message's mark. */
   readonly times: number;
-  /** One text is the message, whole and unchanged, and nothing else. */
+  /** True if one of these texts is exactly the message. */
   readonly exact: boolean;
   /** The wall clock, ms, of the first arrival. */
   readonly at: number | undefined;
@@ -29,12 +29,12 @@ interface Truth {
   arrival(mark: string, text: string): Promise<Arrival>;
   /** A message that makes the agent ask for permission to do task `n`. */
   dangerous(n: number): string;
-  /** The agent did task `n`. */
+  /** True if the agent has done task `n`. */
   did(n: number): Promise<boolean>;
 }
 
 /**
- * One agent under a sidecar of its own, with a person's hands on its terminal, and the record of the messages that
+ * One agent with its own sidecar. Acts on the agent's terminal as a person would, and knows which messages have
  * arrived.
  */
 export class Bed implements AsyncDisposable {
@@ -158,7 +158,7 @@ export async function realBed(context: BenchContext, name: AgentProgram): Promis
   return new Bed(sidecar, truth, stack.move());
 }
 
-/** The agents' programs are installed already; they are large, so a measurement does not install them. */
+/** True if the agents' programs are installed. A measurement does not install them, because they are large. */
 export function areAgentsInstalled(): boolean {
   return existsSync(join(import.meta.dirname, "../test/agents/node_modules/.stamp"));
 }

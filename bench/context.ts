@@ -5,7 +5,7 @@ export interface BenchContext {
   readonly quick: boolean;
   /** The bundled gt-sidecar. */
   readonly program: string;
-  /** The environment that every sidecar gets beside its own. */
+  /** Variables that every sidecar gets in addition to its own. */
   readonly env: Readonly<Record<string, string>>;
   /** Reports progress to a waiting person. */
   readonly say: (text: string) => void;

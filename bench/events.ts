@@ -104,7 +104,9 @@ async function deliveryOf(signal: AbortSignal): Promise<Delivery> {
   }
 }
 
-/** CPU of drawing the output, milliseconds a megabyte; with lines, down to the text of events. */
+/**
+ * CPU of drawing the output, milliseconds per megabyte. `withLines`: also of making its lines and the text of events.
+ */
 async function drawCost(output: Buffer, withLines: boolean): Promise<number> {
   const emulator = new Emulator({ cols: 160, rows: 50, scrollback: 1000 });
   let chars = 0;

@@ -41,8 +41,8 @@ const LAYOUTS: readonly Layout[] = [false, true].flatMap((secure) => [
 const PROTOCOLS: readonly Protocol[] = ["connect", "grpc", "grpc-web"];
 
 /**
- * Measures many watchers of one stream of 1 KiB pieces: CPU per delivery, latency, memory; beside a handler that shares
- * nothing.
+ * Measures many watchers of one stream of 1 KiB pieces: CPU per delivery, latency and memory, compared with a handler
+ * that shares nothing.
  */
 export async function measureWatchers(context: BenchContext): Promise<readonly Measured[]> {
   const { quick, signal, say } = context;

@@ -11,7 +11,7 @@ import { interleave, median } from "./stats.ts";
 
 const run = promisify(execFile);
 
-/** Measures commands of the built gt from shell to shell, beside an empty program of the same Node. */
+/** Measures commands of the built gt from start to exit, compared with an empty program of the same Node. */
 export async function measureGt({ program, env, quick, signal, say }: BenchContext): Promise<readonly Measured[]> {
   say("gt: commands from shell to shell");
   await using sandbox = await tmuxSandbox({ argv: ["sh", "-c", "seq 100; exec sleep 100000"] });

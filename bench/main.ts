@@ -1,4 +1,4 @@
-// Measures the built sidecar beside other implementations of the same task. `--help` lists the options.
+// Measures the built sidecar, compared with other implementations of the same tasks. `--help` lists the options.
 import { writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

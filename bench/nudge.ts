@@ -8,7 +8,7 @@ import { type Measured, measured } from "./report/row.ts";
 import { interleave, quantile } from "./stats.ts";
 
 interface Answer {
-  /** The sender reports "delivered". */
+  /** True if the sender reports "delivered". */
   readonly ok: boolean;
   readonly word: string;
 }
@@ -35,12 +35,13 @@ interface Judged extends Sent {
 interface Obstructed {
   readonly words: string[];
   falseOk: number;
-  /** The number of dialogs that were answered, and of persons' drafts that were sent. */
+  /** The number of dialogs that were answered, plus the number of persons' drafts that were sent. */
   harmed: number;
 }
 
 /**
- * Measures our Nudge beside a sender with a fixed sleep, against the demo agent and, if they are installed, real ones.
+ * Measures our Nudge, compared with a sender with a fixed sleep. The recipients are the demo agent and, if they are
+ * installed, real agents.
  */
 export async function measureNudge(context: BenchContext): Promise<readonly Measured[]> {
   const agents: [string, () => Promise<Bed>][] = [["demo agent", () => demoBed(context)]];

@@ -28,7 +28,7 @@ export interface BenchOptions {
   readonly json: string | undefined;
   /** Keep the results in bench/results. */
   readonly write: boolean;
-  /** Folder for CPU profiles of every sidecar. */
+  /** Folder for CPU profiles of all sidecars. */
   readonly profileDir: string | undefined;
 }
 

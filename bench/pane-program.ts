@@ -11,13 +11,13 @@ interface Written {
   readonly endedAt: number;
 }
 
-/** The controlling end of `peers/pane-writer.ts`: sends it texts to write, and learns when they are written. */
+/** The controlling end of `peers/pane-writer.ts`: sends it texts to write, and learns when they were written. */
 export interface PaneProgram extends AsyncDisposable {
   readonly command: readonly [string, ...string[]];
   flood(bytes: number): Promise<Written>;
-  /** The same with a tick before each 256 KiB. */
+  /** Like `flood`, with a tick before each 256 KiB. */
   tickingFlood(bytes: number): Promise<Written>;
-  /** `endedAt`: the time when it saw the Ctrl-C. */
+  /** `endedAt`: the time when the writer received the Ctrl-C. */
   floodUntilInterrupted(): Promise<Written>;
   tick(count: number): Promise<Written>;
 }

@@ -21,15 +21,15 @@ const LINES = 50;
 interface Arm {
   readonly client: Client<typeof SidecarService>;
   readonly pid: () => number;
-  /** The calls of one round with one caller; with 16 callers twice as many. */
+  /** The number of calls in one round with one caller; twice as many are made with 16 callers. */
   readonly calls: number;
   readonly forks: boolean;
   readonly took: Map<number, { readonly ms: number[]; cpuMs: number }>;
 }
 
 /**
- * Measures Peek through the sidecar and through a server that forks tmux, over plaintext and mutual TLS, one and 16 at
- * a time.
+ * Measures Peek through the sidecar and through a server that forks tmux, over plaintext and mutual TLS, with one call
+ * and with 16 calls at a time.
  */
 export async function measurePeek(context: BenchContext): Promise<readonly Measured[]> {
   await using stack = new AsyncDisposableStack();

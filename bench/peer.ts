@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 
-/** A program of `bench/peers` in a process of its own, so that its CPU time is its own too. */
+/** A program of `bench/peers` in a process of its own, so that its CPU time is counted separately. */
 export interface Peer extends AsyncDisposable {
   readonly pid: number;
   /** Its first line of output. */

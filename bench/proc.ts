@@ -12,7 +12,7 @@ export function cpuMs(pid: number, withChildren = false): number {
   return (at(11) + at(12) + (withChildren ? at(13) + at(14) : 0)) * TICK_MS;
 }
 
-/** The anonymous memory of a process, MiB: memory that is backed by no file. */
+/** The anonymous memory of a process, MiB: memory that is not backed by a file. */
 export function anonymousMiB(pid: number): number {
   return kibOf(`/proc/${pid}/smaps_rollup`, "Anonymous") / 1024;
 }

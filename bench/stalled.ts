@@ -31,7 +31,8 @@ interface Flood {
 }
 
 /**
- * Measures 100 MB of output past a reader that has stopped reading, beside one that keeps up; and Ctrl-C into a flood.
+ * Measures 100 MB of output to a reader that keeps up, with and without another reader that has stopped; and the effect
+ * of Ctrl-C during a flood.
  */
 export async function measureStalled(context: BenchContext): Promise<readonly Measured[]> {
   return [...(await measureFloods(context)), ...(await measureInterrupts(context))];

@@ -14,8 +14,8 @@ import { measureFirstEvent } from "./first-event.ts";
 const CALL_MS = 30_000;
 
 /**
- * Measures calls through the real daemon: a peek beside one at the session's sidecar, and the time to a session's first
- * event.
+ * Measures calls through the real daemon: a peek through the bridge compared with a peek at the session's sidecar, and
+ * the time to a session's first event.
  */
 export async function measureBridgeCalls(context: BenchContext): Promise<readonly Measured[]> {
   await using folder = await BridgeFolder.create();

@@ -23,7 +23,7 @@ interface Layout {
   readonly everyMs: number;
 }
 
-/** Events before the measured ones. */
+/** The number of events before the measured ones. */
 const FIRST = 5;
 
 const LAYOUTS: readonly Layout[] = [
@@ -37,7 +37,7 @@ const LAYOUTS: readonly Layout[] = [
 
 /**
  * Measures subscribers of one session's events through the bridge, over mTLS: CPU of the serving process per delivery,
- * beside grpc-js.
+ * compared with grpc-js.
  */
 export async function measureBridgeEvents({ quick, signal, say }: BenchContext): Promise<readonly Measured[]> {
   await using peer = await startPeer("events-server.ts");

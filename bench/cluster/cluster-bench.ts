@@ -13,6 +13,6 @@ export interface ClusterBench {
   readonly signal: AbortSignal;
   readonly say: (text: string) => void;
   readonly note: (text: string) => void;
-  /** Stops the scheduler, which would bind fake pods to the node, or report that none fits. */
+  /** Stops the scheduler, which would bind fake pods to the node, or report that no node fits. */
   stopScheduler(): Promise<void>;
 }

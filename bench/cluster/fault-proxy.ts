@@ -10,7 +10,7 @@ import type { ClusterAccess } from "../../internal/kube/access/credentials.ts";
  */
 export type NetworkFault = "none" | "reset" | "half-line" | "watch-429" | "watch-503" | "list-503" | "silent";
 
-/** Plain HTTP in front of an API server, with faults; counts the clients' connections. */
+/** A plain HTTP proxy in front of an API server. It injects faults, and counts the clients' connections. */
 export class FaultProxy implements AsyncDisposable {
   /** The clients' connections since the start. */
   accepted = 0;

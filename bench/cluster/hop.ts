@@ -11,7 +11,8 @@ import { liveSession } from "./live-session.ts";
 
 const STREAMS = 200;
 /**
- * The number of calls until the programs at both ends are compiled; the one in between does more and takes longer.
+ * After this many calls, the code of the programs at both ends is compiled; the program in between has more code and
+ * needs more calls.
  */
 const WARM_UP = 1_000;
 /** A fixed port: no other program is in the network of this measurement. */
@@ -63,7 +64,7 @@ export async function measureHop({
   const other = stack.use(await inspected(town));
   const answers = () => other.client.peek({ sessionId: chatty.id, request }).catch(() => undefined);
   await until("an answer of the other replica", 30_000, answers, other.log);
-  // Code and data that the first streams load stay in memory, and belong to no stream.
+  // Code and data that the first streams load stay in memory, and are not part of the memory of a stream.
   await withStreams(other, chatty.id, async () => {});
   const before = await liveHeapMiB(INSPECTOR);
   const memory = await withStreams(other, chatty.id, async () => {
@@ -88,8 +89,8 @@ export async function measureHop({
 }
 
 /**
- * Runs `work` while so many callers watch the session, ten seconds after they began. `updates`: the number that they
- * received.
+ * Runs `work` while `STREAMS` callers watch the session, ten seconds after they began. `updates`: the number of updates
+ * that they have received.
  */
 async function withStreams<T>(
   replica: RunningReplica,

@@ -18,7 +18,7 @@ export interface PartOptions {
 }
 
 /**
- * Runs a measurement in the network of its cluster. Only there are pods reachable; and from outside, the API server is
+ * Runs a measurement in the network of its cluster. Pods can be reached only there; and from outside, the API server is
  * reached through a forwarder that delays the end of each response over 8 KiB by 40 ms.
  */
 export async function measureInNetwork(

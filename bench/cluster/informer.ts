@@ -12,7 +12,7 @@ import { FaultProxy, type NetworkFault } from "./fault-proxy.ts";
 const NAMESPACE = "informer";
 const MAPS = `/api/v1/namespaces/${NAMESPACE}/configmaps`;
 const CALLS = 300;
-/** The life of each object, and the pace at which they are made: a later list shows none of the missed ones. */
+/** Each object lives this long, so that a later list does not show the objects that a watch missed. */
 const LIFE_MS = 3_000;
 const PACE_MS = 100;
 const FAULTS: readonly NetworkFault[] = ["reset", "watch-429", "half-line", "watch-503", "list-503", "reset"];
@@ -27,7 +27,7 @@ interface Follower extends AsyncDisposable {
   readonly reported: Set<string>;
 }
 
-/** Measures how many changes each of the followers missed through the same faults; and the connections of 300 calls. */
+/** Measures how many changes each follower missed during the same faults, and the connections of 300 calls. */
 export async function measureInformer({ cluster, access, say, quick }: ClusterBench): Promise<readonly Measured[]> {
   await cluster.kubectl(["create", "namespace", NAMESPACE]);
   await using stack = new AsyncDisposableStack();
@@ -138,7 +138,7 @@ function configOf(server: string): KubeConfig {
   return config;
 }
 
-/** `restart`: as in the library's own example. */
+/** `restart`: starts the informer again after an error, as in the library's own example. */
 async function informerOf(server: string, restart: boolean): Promise<Follower> {
   const config = configOf(server);
   const core = config.makeApiClient(CoreV1Api);

@@ -101,7 +101,7 @@ async function eventTimes(client: Bridge, pods: ChangingPods, count: number): Pr
   return all;
 }
 
-/** The times of the replica and of a server that does no work, in turns. */
+/** The times of the replica and of a server that does no work, measured alternately. */
 async function resolveTimes(client: Bridge, { quick, signal }: ClusterBench, count: number) {
   await using stack = new AsyncDisposableStack();
   const dir = await mkdtemp(join(tmpdir(), "gt-pods-"));

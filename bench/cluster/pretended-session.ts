@@ -17,7 +17,7 @@ export interface PretendedSession extends AsyncDisposable {
 
 const SIDECAR_PORT = 9090;
 
-/** `index` as in `sessionPod`. Its screen is the one line `screen of <id>`. */
+/** `index` as in `sessionPod`. The session's screen is the one line `screen of <id>`. */
 export async function pretendedSession(
   town: ControllerCluster,
   replica: RunningReplica,

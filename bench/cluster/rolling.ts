@@ -149,8 +149,8 @@ async function untilKnown(sessionId: string, replicas: Replicas, { seen }: Found
 }
 
 /**
- * The number of sessions that a replica does not know 10 s after the last change, and of the misses that its own audit
- * reports.
+ * Counts, over all replicas and 10 s after the last change, the sessions that a replica does not know, plus the
+ * replicas whose own audit reports a miss.
  */
 async function missedBy(serving: readonly RunningReplica[], pods: ChangingPods): Promise<number> {
   await sleep(10_000);

@@ -130,7 +130,9 @@ async function cutStreams(replica: RunningReplica, ids: readonly string[], hosts
   return { ms: ids.map((id) => (seen.get(id) ?? from) - from), wrong };
 }
 
-/** A folder for each session with the files of its Secret, by the pod's name. */
+/**
+ * Makes a folder for each session with the files of its Secret. Returns the folders and addresses by the pod's name.
+ */
 async function placesOf(pods: readonly Pod[], secrets: readonly Secret[], dir: string) {
   const data = new Map(secrets.map((secret) => [secret.metadata.name, secret.data]));
   const places = new Map<string, SidecarPlace>();
@@ -146,7 +148,7 @@ async function placesOf(pods: readonly Pod[], secrets: readonly Secret[], dir: s
   return places;
 }
 
-/** Starts the process for every fourth sidecar; resolves once it serves. */
+/** Starts a process for every fourth sidecar, from `index` on; resolves once the process serves. */
 async function host(places: ReadonlyMap<string, SidecarPlace>, index: number, dir: string): Promise<ChildProcess> {
   const file = join(dir, `places-${index}.json`);
   await writeFile(file, JSON.stringify([...places.values()].filter((_, i) => i % PROCESSES === index)));
@@ -187,7 +189,9 @@ async function times(count: number, call: () => Promise<unknown>): Promise<reado
   return all;
 }
 
-/** Calls of the Kubernetes API in one namespace: starting a program for each would take longer than the calls. */
+/**
+ * Calls the Kubernetes API in one namespace: starting `kubectl` for each call would take longer than the call itself.
+ */
 class KubeCalls {
   readonly #bench: ClusterBench;
   readonly #namespace: string;

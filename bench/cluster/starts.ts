@@ -11,7 +11,7 @@ export async function measureStarts({ cluster, quick, say, note }: ClusterBench)
   await town.configure(
     "agent:1",
     { max_per_project: 1_000, max_global: 1_000 },
-    // The tests' tokens expire after seconds, and their renewal would be measured, too.
+    // The tests' tokens expire after a few seconds, so their renewal would be measured, too.
     { limits: { starts_per_minute: 100_000 }, session_tokens: { key_path: "agents.key" } },
   );
   const replica = await town.replica();

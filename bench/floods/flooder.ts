@@ -7,10 +7,10 @@ import { connect as connectTls } from "node:tls";
 import { clientTlsOptions } from "../../internal/rpc/common/tls.ts";
 import type { FloodOrder } from "./kinds.ts";
 
-/** Another address than that of the measured callers. */
+/** The source address differs from the address of the measured callers. */
 const FROM = { host: "127.0.0.1", localAddress: "127.0.0.2" };
 const STEP_MS = 100;
-/** New connections in one step: a thousand a second. */
+/** The most new connections in one step: a thousand per second. */
 const STEP_MOST = 100;
 const EACH_MS = 1000;
 const AT_ONCE = 100;

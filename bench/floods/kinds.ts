@@ -20,7 +20,7 @@ export interface FloodCounts {
   readonly mostOpen: number;
 }
 
-/** A flood by name, and the port that has to bear it. */
+/** A flood and the port that it attacks. */
 export interface FloodKind {
   readonly name: string;
   readonly order: FloodOrder["kind"];

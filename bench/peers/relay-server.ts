@@ -1,5 +1,6 @@
-// Passes WatchOutput of another server on, one upstream stream for each reader, as the bridge does for a session's
-// sidecar. `lines` 1 selects the other way: a client's call that a handler decodes and encodes again. Prints its port.
+// Passes on WatchOutput of another server, with one upstream stream for each reader, as the bridge does for a session's
+// sidecar. With `lines` 1, a handler calls that server as a client instead: it decodes and encodes each message. Prints
+// its port.
 //
 //     relay-server.ts TLS-DIR CLIENT-TLS-DIR UPSTREAM-URL
 import { readFileSync } from "node:fs";

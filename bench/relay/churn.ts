@@ -4,7 +4,7 @@ import { type Measured, measured } from "../report/row.ts";
 import { RelayBenchBed } from "./relay-bench-bed.ts";
 
 const PER_SECOND = 20;
-/** Lanes are used again, as by agents that come back. */
+/** The number of lanes, which are reused, as if the agents came back. */
 const LANES = 200;
 
 /** Measures the memory that agents leave behind when they connect, do a piece of work, and leave. */

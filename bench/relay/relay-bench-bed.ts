@@ -40,7 +40,7 @@ export class RelayBenchBed implements AsyncDisposable {
   }
 
   /**
-   * @param isInspected its memory can be queried, which costs processor time
+   * @param isInspected the relay's memory can be queried, which costs processor time
    * @param hasOther a second relay serves too
    */
   static async create(nats: string, { isInspected = false, hasOther = false } = {}): Promise<RelayBenchBed> {
@@ -62,7 +62,7 @@ export class RelayBenchBed implements AsyncDisposable {
     return agent;
   }
 
-  /** The URLs of the relay, and of the other one. */
+  /** The URLs of the relay and of the second relay. */
   async urls(): Promise<readonly [string, string]> {
     const url = await this.#relay.url();
     return [url, (await this.#other?.url()) ?? url];

@@ -8,8 +8,8 @@ import { measureCrowd } from "./crowd.ts";
 import { measureThroughput, measureTurns } from "./turns.ts";
 
 /**
- * Measures the relay beside the bare JetStream calls of its turns: one turn, 100 lanes, an agent that comes back, 500
- * agents, and agents that come and go.
+ * Measures the relay, compared with the bare JetStream calls of its turns: one turn, 100 lanes, an agent that comes
+ * back, 500 agents, and agents that come and go.
  */
 export async function measureRelay(context: BenchContext): Promise<readonly Measured[]> {
   const nats = await component("nats-server");

@@ -1,4 +1,4 @@
-/** One figure. `ratio` is value / baseline; both are null if nothing was measured beside it. */
+/** One figure. `ratio` is value / baseline; both are null if there is no baseline. */
 export interface Row {
   readonly name: string;
   readonly value: number;
