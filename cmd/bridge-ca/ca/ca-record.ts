@@ -19,7 +19,7 @@ export function statePlace(caKey: string): FileLocation {
   return { folder, name: `${name.replace(/\.(?:key|pem)$/, "")}.state.json` };
 }
 
-/** The state of a CA; empty for a CA without a state file, which has signed nothing yet. The folder must be taken. */
+/** The state of a CA; empty for a CA without a state file, which has signed nothing yet. The folder must be locked. */
 export function readState(caKey: string): CaState {
   const { folder, name } = statePlace(caKey);
   const path = join(folder, name);
@@ -27,7 +27,7 @@ export function readState(caKey: string): CaState {
   return parseState(readFile(path).text, path);
 }
 
-/** Replaces the state of a CA. The folder must be taken. */
+/** Replaces the state of a CA. The folder must be locked. */
 export function writeState(context: CaContext, caKey: string, state: CaState): void {
   const { folder, name } = statePlace(caKey);
   const text = stateText(pruned(state, context.clock.now()));
@@ -35,7 +35,7 @@ export function writeState(context: CaContext, caKey: string, state: CaState): v
 }
 
 /**
- * Records a certificate as issued by the CA. Call it before the certificate is handed out; the folder must be taken.
+ * Records a certificate as issued by the CA. Call it before the certificate is handed out; the folder must be locked.
  */
 export function recordIssued(
   context: CaContext,

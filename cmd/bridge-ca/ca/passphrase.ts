@@ -15,7 +15,7 @@ export type PassphraseSource =
 
 /**
  * The passphrase for a CA's key: the first line of a file or descriptor, the environment's, or what a person types.
- * @param twice it is a new one, and is typed twice
+ * @param twice true for a new passphrase, which a person must type twice
  * @throws DomainError `unauthenticated` when there is none
  */
 export async function readPassphrase(

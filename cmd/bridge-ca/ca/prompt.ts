@@ -30,7 +30,7 @@ export async function readHidden({ stdin, stderr, signal }: CaContext, question:
   };
   const onAbort = () => reject(signal.reason);
   const onEnd = () => reject(new DomainError("unauthenticated", "the terminal was closed"));
-  // This listener stays: a terminal that is gone may report that twice.
+  // This listener stays: a terminal that is gone may report an error twice.
   stdin.on("error", onEnd);
   stdin.setRawMode(true).setEncoding("utf8").on("data", onData).on("end", onEnd).resume();
   stderr.write(question);

@@ -87,9 +87,7 @@ function checkOrigin(old: X509Certificate, { cert, ca, fromCa }: RenewOptions): 
   }
 }
 
-/**
- * A key that does not belong to the certificate is left by a renewal that was interrupted; such a certificate is due.
- */
+/** A certificate whose key file holds another key is due: a renewal was interrupted after it had replaced the key. */
 function isDue(old: X509Certificate, { withinMs, key }: RenewOptions, now: number): boolean {
   if (withinMs === undefined || old.validToDate.getTime() - now <= withinMs) return true;
   try {
@@ -126,7 +124,8 @@ function replace(context: CaContext, options: RenewOptions, cert: string, key: s
 }
 
 /**
- * The file with the mode of the file that it replaces and, as root, its owner; a key that others can use becomes 0600.
+ * Gives a file the mode of the file that it replaces and, if we are root, its owner. A key that others can use gets
+ * mode 0600.
  */
 function likeBefore(file: NewFile, path: string): NewFile {
   try {
@@ -135,6 +134,6 @@ function likeBefore(file: NewFile, path: string): NewFile {
     const isOthers = process.getuid?.() === 0 && (uid !== 0 || gid !== 0);
     return { ...file, mode: isOpenKey ? 0o600 : mode, ...(isOthers && { owner: { uid, gid } }) };
   } catch {
-    return file; // there was none
+    return file; // there was no such file
   }
 }

@@ -31,7 +31,7 @@ export const KEY_TYPE_FLAG = {
   },
 } as const satisfies CommandFlags;
 
-/** The URL of the CA's revocation list, for its certificates. */
+/** The URL of the CA's revocation list, which is written into the certificate. */
 export const CRL_URL_FLAG = {
   "crl-url": { type: "string", value: "URL", help: "where the CA's revocation list is served" },
 } as const satisfies CommandFlags;

@@ -4,8 +4,9 @@ import { pathExists } from "./file-errors.ts";
 import { type FileContext, recoverFolder, takeFolders } from "./write-files.ts";
 
 /**
- * Checks that none of the files to be made exists. The remains of an interrupted run are removed first.
- * @throws DomainError `already-exists`; `force`: the command has that flag
+ * Checks that none of the files to be made exists, after removing the remains of an interrupted run.
+ * @param force whether the command has --force, for the error's hint
+ * @throws DomainError `already-exists`
  */
 export async function checkAbsent(
   context: FileContext,

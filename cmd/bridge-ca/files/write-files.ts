@@ -27,7 +27,7 @@ export function locationOf(path: string): FileLocation {
 
 /**
  * Makes missing folders (mode 0700) and locks all of them for this process.
- * @throws DomainError `unavailable` when another process holds one for 30 s; `exhausted` when one cannot be made
+ * @throws DomainError `unavailable` if another process locks a folder for 30 s; `exhausted` if a folder cannot be made
  */
 export async function takeFolders(context: FileContext, folders: readonly string[]): Promise<AsyncDisposable> {
   for (const folder of folders) {
@@ -40,7 +40,7 @@ export async function takeFolders(context: FileContext, folders: readonly string
   return await lockFolders(context.clock, folders, { waitMs: LOCK_WAIT_MS, signal: context.signal });
 }
 
-/** Writes files that belong together into a folder that is taken, as `writeFileSet` does. */
+/** Writes files that belong together, as `writeFileSet` does. The folder must be locked. */
 export function writeFiles(
   { ops }: Pick<FileContext, "ops">,
   folder: string,
@@ -54,7 +54,7 @@ export function writeFiles(
   }
 }
 
-/** Completes or undoes the writes of a run that was killed in this folder. The folder must be taken. */
+/** Completes or undoes the writes of a run that was killed in this folder. The folder must be locked. */
 export function recoverFolder({ ops }: Pick<FileContext, "ops">, folder: string): void {
   try {
     recoverFileSets(ops, folder);
