@@ -161,7 +161,9 @@ export class Daemon implements Task {
   }
 }
 
-/** The same launcher, which also names the sessions that ended when a bridge was killed. */
+/**
+ * Adds to a launcher's survivors the sessions that ended when a bridge was killed. Without a launcher, `start` fails.
+ */
 function withLost(terminals: TerminalLauncher | undefined, ledger: SessionLedger): TerminalLauncher {
   return {
     checkOptions: (provider, options) => terminals?.checkOptions(provider, options),

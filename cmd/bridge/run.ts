@@ -7,7 +7,7 @@ import { openBridgeFile } from "./file/read-bridge-file.ts";
 import { stateFolderOf, takeStateFolder } from "./state-folder.ts";
 
 /**
- * Serves a configuration until the signal; returns 0 then.
+ * Serves a configuration until the signal is aborted, then returns 0.
  * @throws ConfigError with every fault of the configuration and of the files that it names
  */
 export async function run(command: BridgeOptions, { clock, signal }: CommandContext): Promise<number> {

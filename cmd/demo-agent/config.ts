@@ -10,7 +10,7 @@ import type { FLAGS } from "./flags.ts";
 export interface DemoConfig {
   readonly options: DemoOptions;
   readonly paths: OutsidePaths;
-  /** Its part in threads. */
+  /** The part that the agent plays in threads; undefined: none. */
   readonly threads: Part | undefined;
   /** The conversation to continue. */
   readonly session: string | undefined;

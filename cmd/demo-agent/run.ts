@@ -32,7 +32,7 @@ export async function run(config: DemoConfig, context: CommandContext): Promise<
   return agent.run(signal);
 }
 
-/** Loads the client of threads, most of the program's code, for an agent that has a part in one. */
+/** Loads the client of threads, which is most of the program's code, only for an agent that plays a part in threads. */
 async function threadWork(...args: ConstructorParameters<typeof ThreadWork>): Promise<Outside> {
   return new (await import("./thread-work.ts")).ThreadWork(...args);
 }

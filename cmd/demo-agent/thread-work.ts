@@ -10,7 +10,7 @@ const WAKE = /^\[threads w-/;
 const TRIES = 20;
 const AGAIN_MS = 500;
 
-/** An agent that reads its threads when a wake is typed, answers by its part's script, and acknowledges. */
+/** An agent that reads its threads when a wake is typed, answers as the script of its part says, and acknowledges. */
 export class ThreadWork implements Outside {
   readonly #outside: Outside;
   readonly #part: Part;

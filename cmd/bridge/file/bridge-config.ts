@@ -52,7 +52,7 @@ export interface BridgeConfig {
   readonly logging: {
     readonly level: "debug" | "info" | "warn" | "error";
     readonly format: "json" | "text";
-    /** Patterns beside the built-in ones. */
+    /** Patterns in addition to the built-in ones. */
     readonly redactPatterns: readonly string[];
   };
   /** The address and path at which revocation lists are served over HTTP. */
