@@ -15,7 +15,7 @@ import { DESK_FLAGS, ISOLATION_FLAG, isolationOf, placeOptions } from "./config.
 import { openDesk } from "./open-desk.ts";
 import type { OpenFront } from "./open-front.ts";
 
-/** Two numbers. */
+/** The limit for the id of a folder, which consists of two numbers. */
 const MAX_ID_BYTES = 64;
 
 const flags = { ...DESK_FLAGS, isolation: ISOLATION_FLAG } as const;

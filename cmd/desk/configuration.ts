@@ -39,7 +39,7 @@ export class Configuration {
   readonly #place: DeskPlace;
   readonly #onFault: (text: string) => void;
   #current: DeskFile;
-  /** The halves that the file names; without a file both. */
+  /** True if the file has a block for the supervisor, or if there is no file. */
   #hasSupervisor: boolean;
   #stamp: string;
 

@@ -24,7 +24,7 @@ function inputOf({ bytes, lostBytes }: CutLine): InputLine {
   return lostBytes > 0 ? { type: "too long" } : textOf(bytes);
 }
 
-/** All of a stream as one input, without one line end at its end. */
+/** All of a stream as one input, without its final line end. */
 export async function wholeInput(stdin: Readable, maxBytes: number): Promise<InputLine> {
   const held: Buffer[] = [];
   let bytes = 0;
@@ -53,7 +53,10 @@ export interface Typed {
   prompt(): void;
 }
 
-/** Lines that a person types at a terminal. `onInterrupt`: Ctrl-C; true if it has been dealt with. */
+/**
+ * Lines that a person types at a terminal. `onInterrupt` is called for Ctrl-C, and returns true if it has dealt with
+ * it.
+ */
 export function typedLines(
   { stdin, stdout }: { readonly stdin: NodeJS.ReadStream; readonly stdout: NodeJS.WriteStream },
   prompt: string,

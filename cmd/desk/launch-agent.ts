@@ -13,7 +13,7 @@ import { usableArgs } from "../../internal/providers/stdio/usable-args.ts";
 /** The agent of one half. */
 export interface AgentSetup {
   readonly agent: "claude" | "codex" | "opencode";
-  /** Its program, a file. */
+  /** The file of its program. */
   readonly program: string;
   /** The half's own folder; its program stores its data below it. */
   readonly home: string;
@@ -23,16 +23,16 @@ export interface AgentSetup {
   readonly path: string;
 }
 
-/** Options of a session by agent: it asks nothing, and may use only the door's tool. */
+/** Options of a session, by agent program: the agent asks nothing, and may use only the door's tool. */
 export const SESSION_OPTIONS: Readonly<Record<AgentSetup["agent"], Readonly<Record<string, string>>>> = {
   claude: {},
   codex: { permission_mode: "deny" },
   opencode: { permission_mode: "deny" },
 };
 
-/** The longest limit of a turn: that limit ends a start, too. */
+/** The longest limit that a turn may have, since the turn's own limit also ends the start of its agent. */
 const START_LIMIT_MS = 3_600_000;
-/** The time that a program waits for an answer of the door; after it, the program continues without its tool. */
+/** The time that a program waits for an answer of the door. Then the program continues without the door's tool. */
 const DOOR_LIMIT_MS = 600_000;
 
 /**
@@ -45,7 +45,7 @@ export function launchAgent(setup: AgentSetup, launch: AgentLaunch): Provider {
   const plain = { PATH: path, HOME: home, TMPDIR: tmp, LANG: "C.UTF-8", NO_PROXY: "127.0.0.1,localhost" };
   const deps = {
     ...{ clock: systemClock, run: runCommand, redactor: new Redactor(DEFAULT_REDACT_PATTERNS), cwd, env: plain },
-    // Whatever a vendor calls its key.
+    // All variables of the credentials file, since each vendor calls its key differently.
     environmentOf: () => ({ ...credentials, ...plain, ...env }),
   };
   const usable = usableArgs(agent, args).args;
@@ -79,7 +79,7 @@ const LAUNCHES: Readonly<Record<AgentSetup["agent"], (setup: AgentSetup, launch:
       env: {
         ...{ CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1", DISABLE_AUTOUPDATER: "1", DISABLE_TELEMETRY: "1" },
         ENABLE_TOOL_SEARCH: "false",
-        // It answers its first request only once the door has been connected to.
+        // With these, Claude Code answers its first request only once it has connected to the door.
         ...{
           MCP_CONNECTION_NONBLOCKING: "0",
           MCP_CONNECT_TIMEOUT_MS: `${DOOR_LIMIT_MS}`,
@@ -108,11 +108,11 @@ const LAUNCHES: Readonly<Record<AgentSetup["agent"], (setup: AgentSetup, launch:
       ...{ ...own, autoupdate: false, share: "disabled", mcp: mcp ?? {} },
       tools: { "*": false, ...(door && { desk_read_file: true }) },
       permission: { "*": "deny", ...(door && { desk_read_file: "allow" }) },
-      // Its title would be another request to the model for each session, and no one reads it.
+      // A title would cost another request to the model for each session, and no one reads it.
       agent: { ...(own["agent"] as object | undefined), title: { disable: true } },
     };
     const folder = folderOf(home, id);
-    // It installs a library for plugins, 100 MB from the network, unless a lock file names it; there are none.
+    // OpenCode downloads a library for plugins, 100 MB, unless a lock file names that library. There are no plugins.
     mkdirSync(join(folder, "opencode", "node_modules"), { recursive: true });
     const lock = { packages: { "": { dependencies: { "@opencode-ai/plugin": "*" } } } };
     write(join(folder, "opencode"), "package-lock.json", JSON.stringify(lock));
@@ -132,7 +132,7 @@ web_search = "disabled"
 check_for_update_on_startup = false
 `;
 
-/** Tables of its configuration; without a door it has no server. */
+/** The tables of Codex's configuration; without a door they name no MCP server. */
 function codexTables(doorUrl: string | undefined): string {
   return CODEX_TABLES + (doorUrl === undefined ? "" : codexServer(doorUrl));
 }

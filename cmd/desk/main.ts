@@ -18,7 +18,7 @@ const exitCodes: Readonly<Record<ErrorKind, number>> = {
 
 async function main(context: MainContext): Promise<number> {
   const [command, flag, settings, name = "front"] = context.argv;
-  // Started by this program within the front's bounds, where nothing else of it is loaded.
+  // This program starts itself with these arguments within the front's bounds, where it loads nothing else of its code.
   if (command === "front" && flag === "--probe") return await (await import("./inside.ts")).runProbe(context);
   if (command === "front" && flag === "--inside" && settings !== undefined)
     return await (await import("./inside.ts")).runInside({ settings, name }, context);

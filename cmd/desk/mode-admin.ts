@@ -123,7 +123,7 @@ function settingsOf({ supervisor, intent, limits }: DeskFile, ask: OpenAgent["as
   return { ...turnSettings(supervisor.read, limits), classify };
 }
 
-/** The configuration has asked for an agent since the start. */
+/** For a configuration that was changed after the start, and now asks for an agent. */
 async function noAgent(): Promise<never> {
   throw agentNeeded();
 }

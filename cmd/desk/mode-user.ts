@@ -23,7 +23,7 @@ export type UserEvent =
 
 type Emit = (event: UserEvent) => void;
 
-/** `desk --mode user`: a client of the customer's half, which it begins if no one has. */
+/** `desk --mode user`: a client of the customer's half, which it starts if it is not running. */
 export async function runUser(options: ModeOptions, context: CommandContext): Promise<number> {
   const { signal, stdout, out } = context;
   using stack = new DisposableStack();
@@ -62,7 +62,7 @@ async function say(
   const turn = randomUUID();
   let outcome: Outcome = "failed";
   try {
-    checkDeskText(text, maxBytes); // in transit an ill-formed text would become another one
+    checkDeskText(text, maxBytes); // an ill-formed text would be changed in transit
     const client = createClient(FrontService, transport);
     for await (const event of abortOnExit((left) => client.say({ thread, text }, { signal: left }), signal)) {
       if (event.type === EventType.ANSWER) outcome = "done";
@@ -98,7 +98,8 @@ function refusalOf(err: unknown, signal: AbortSignal): { readonly reason: string
   if (!(known instanceof DomainError)) throw err;
   const reason = known.fields["reason"];
   if (typeof reason !== "string") {
-    // The front's own bounds, or its end in the middle of the turn.
+    // `exhausted`: the front's server refused a message over its size limit. Otherwise, the front ended in the middle
+    // of the turn.
     return known.kind === "exhausted"
       ? { reason: "too large", outcome: "refused" }
       : { reason: "interrupted", outcome: "failed" };

@@ -5,7 +5,7 @@ import { Configuration, findDesk } from "./configuration.ts";
 import type { DeskFile } from "./desk-file.ts";
 import { type OpenFront, openFront } from "./open-front.ts";
 
-/** A desk whose configuration is read and whose front can be begun. */
+/** A desk whose configuration has been read and whose front can be started. */
 export interface Desk {
   readonly configuration: Configuration;
   /** The configuration at the start, with the flags applied. */

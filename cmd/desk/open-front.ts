@@ -25,7 +25,7 @@ import type { DeskFile } from "./desk-file.ts";
 import { frontSettingsText } from "./front-settings.ts";
 import { sharedCredential } from "./shared-credential.ts";
 
-/** The front of a desk, from outside: where it is, what bounds it, and how it is begun. */
+/** The front of a desk, from outside: where it is, what bounds it, and how it is started. */
 export interface OpenFront {
   readonly place: FrontPaths;
   readonly backDir: string;
@@ -33,7 +33,7 @@ export interface OpenFront {
   readonly launcher: FrontLauncher;
   /** The command line that the launcher starts. */
   readonly command: ReturnType<typeof frontCommand>;
-  /** Notes what a front is started with that this launcher does not start. */
+  /** Records the settings of a front that is started without this launcher. */
   recordStart(): void;
   /** Hands the configuration to the front, for its next turn. */
   hand(config: DeskFile): void;
@@ -44,7 +44,7 @@ export interface OpenFront {
 export interface OpenFrontOptions {
   readonly place: DeskPlace;
   readonly config: DeskFile;
-  /** False: the configuration names no side of the administrator, and there may be none. */
+  /** False: the configuration has no block for the administrator's side, which need not exist. */
   readonly hasSupervisor: boolean;
   readonly isolation: DeskFile["customer"]["isolation"] | "none";
   readonly env: Environment;

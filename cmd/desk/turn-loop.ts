@@ -26,11 +26,11 @@ interface LineFields {
 
 /** Exit codes of `--once`. */
 const CODES: Readonly<Record<Outcome, number>> = { done: 0, failed: 4, refused: 6, unknown: 7 };
-/** A character takes at most six as JSON. */
+/** The most bytes in JSON for each byte of a text, as in `\u0000`. */
 const JSON_BYTES = 6;
 const WORDS = { "too long": "the text is too long", "not text": "the text is not UTF-8" } as const;
 
-/** Takes inputs until their end, one turn after the other; the exit code. */
+/** Runs a turn for each input, one after the other, until the inputs end. Returns the exit code. */
 export async function runLoop(side: Side, input: ModeOptions["input"], context: CommandContext): Promise<number> {
   if (input === "once") return await runOnce(side, context);
   if (input === "jsonl") return await runJsonLines(side, context);
