@@ -40,7 +40,10 @@ export interface ControllerSessionsDeps {
   readonly api: KubeApi;
   /** The API for the leader's writes; it fails while this replica does not lead. */
   readonly writes: KubeApi;
-  /** Guards the leader's writes by other means. @throws DomainError while this replica does not lead */
+  /**
+   * Call it before each write of the leader that does not use `writes`.
+   * @throws DomainError while this replica does not lead
+   */
   readonly assertLeads: () => void;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -137,7 +140,7 @@ export class ControllerSessions {
     return this.#pods.isSynced;
   }
 
-  /** The sidecar of each running session was asked. Before that its session is reported as starting. */
+  /** True once the sidecar of each running session has been asked. Until then, its session is reported as starting. */
   get isCaughtUp(): boolean {
     return this.backend.isCaughtUp;
   }

@@ -13,7 +13,7 @@ import { openCluster, readConfigFile } from "./open-cluster.ts";
 /** The audience of tokens, if neither the configuration nor gt names another. */
 const DEFAULT_AUDIENCE = "bridge";
 
-/** `project`: undefined: the project of the first namespace. */
+/** An undefined `project` means the project of the first namespace. */
 interface InitOptions extends ClusterOptions {
   readonly client: string;
   readonly project: string | undefined;

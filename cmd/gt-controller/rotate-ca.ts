@@ -10,7 +10,7 @@ import type { ControllerContext } from "./context.ts";
 import { openCluster, readConfigFile } from "./open-cluster.ts";
 
 /**
- * Begins to replace the CA with one write, unless a rotation is under way or only a report is requested; the leading
+ * Starts a rotation of the CA with a single write, unless one is under way or only a report is requested; the leading
  * replica completes the rotation. Prints its progress.
  */
 export async function rotateCa(
@@ -47,7 +47,7 @@ function textOf(state: RotationState, keepPreviousMs: number): string {
     case "introducing":
       return "introducing: the new CA is being added to every bundle";
     case "reissuing":
-      return `reissuing: the new CA signs; the old one is accepted until ${new Date(state.since + keepPreviousMs).toISOString()} at least`;
+      return `reissuing: the new CA signs; the old one is accepted at least until ${new Date(state.since + keepPreviousMs).toISOString()}`;
     case "retiring":
       return "retiring: the old CA is being removed from every bundle";
   }

@@ -7,7 +7,7 @@ import { clusterCredentials } from "./open-cluster.ts";
 import { openConfig } from "./open-config.ts";
 import { ServerTlsFolder } from "./server-tls-folder.ts";
 
-/** Serves a configuration until the signal; returns 0 then. */
+/** Serves a configuration until the signal is aborted, then returns 0. */
 export async function run(
   command: ClusterOptions,
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
