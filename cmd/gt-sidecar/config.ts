@@ -44,7 +44,7 @@ export interface SidecarConfig {
   /** Undefined: stderr if tokens give roles, else no log. */
   readonly auditLog?: string | undefined;
   readonly allowHosts: readonly string[];
-  /** The local users that a plaintext port on loopback serves beside our own and root; undefined: any. */
+  /** The local users that a plaintext port on loopback serves in addition to our own and root; undefined: any. */
   readonly localUsers?: readonly number[] | undefined;
   readonly graceMs: number;
   readonly logLevel: LogLevel;
@@ -204,8 +204,9 @@ function readSidecar(
 }
 
 /**
- * The options with the path of the agent's program. Call it last: wrong flags are wrong on every machine, a program is
- * missing on one. The serving half receives the supervising half's result, which may run in another container.
+ * Replaces the name of the agent's program with its path. Call it last: wrong flags are wrong on every machine, a
+ * missing program is missing on one. A serving half gets the path from the supervising half, which may run in another
+ * container.
  */
 function withFoundProgram(options: SidecarOptions, half: SidecarConfig["half"]): SidecarOptions {
   if (half === "serve") return options;
@@ -307,7 +308,7 @@ function splitWords(text: string): readonly string[] {
 function readPatterns(given: readonly string[] | undefined): readonly string[] {
   if (given === undefined) return DEFAULT_REDACT_PATTERNS;
   const patterns = given.filter((pattern) => pattern !== "");
-  new Redactor(patterns).check(); // fails here, at the start, for one that is no pattern
+  new Redactor(patterns).check(); // fails here, at the start, for a text that is not a pattern
   return patterns;
 }
 

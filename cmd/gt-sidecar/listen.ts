@@ -39,7 +39,8 @@ export function checkListen(listen: ListenAddress, trust: { readonly tls: boolea
 }
 
 /**
- * Below the ports that systems give to outgoing connections: such a connection could take a free port before we listen.
+ * Below the range from which systems assign ports to outgoing connections, so that none of them takes the port before
+ * we listen.
  */
 const FIRST_PORT = 20_000;
 const PORTS = 10_000;

@@ -13,7 +13,7 @@ export function tellsUsers(): boolean {
 }
 
 /**
- * Reads `--allow-local-user`: the uids that a plaintext port on loopback serves beside its own user and root.
+ * Reads `--allow-local-user`: the uids that a plaintext port on loopback serves in addition to its own user and root.
  * Undefined: any user, because of `any`, or because the listener is not such a port.
  * @throws DomainError `invalid` for a user that does not exist, or where this machine does not report who connects
  */

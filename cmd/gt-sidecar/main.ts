@@ -15,7 +15,7 @@ import { missingForTools } from "./threads-flags.ts";
 const isFirst = process.pid === 1;
 const isStandby = process.argv[2] === STANDBY;
 const signals = signalsFor({ isFirst, hasTerminal: process.stdin.isTTY === true, isStandby });
-/** The exit code of a kept serving half says whether a restart can help. */
+/** The exit code of a serving half that a supervising half started says whether a restart can help. */
 const exits = { exitCodes: { "not-found": 127 }, exitCodeOf: isStandby ? startRefusal : undefined };
 
 // Each half loads only its own code: they start one after the other.

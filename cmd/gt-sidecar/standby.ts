@@ -11,7 +11,7 @@ export async function waitForGo(stdin: NodeJS.ReadStream): Promise<boolean> {
   return false;
 }
 
-/** A signal that aborts like `signal`, and when stdin ends: then the supervising half is gone. */
+/** A signal that aborts with `signal`, or when stdin ends, which means that the supervising half has ended. */
 export function endsWith(stdin: NodeJS.ReadStream, signal: AbortSignal): AbortSignal {
   const orphaned = new AbortController();
   void once(stdin, "end", { signal }).then(

@@ -17,9 +17,10 @@ interface Values {
 const FILES = ["../gt/main.ts", "./gt.mjs"];
 
 /**
- * The agent's thread tools, if both a server and a token are set; undefined otherwise, because the environment may set
- * one of them for other programs.
- * @throws DomainError `invalid` for a bad URL, a server in plaintext elsewhere, and a flag without its counterpart
+ * The agent's thread tools, if both a server and a token are set; undefined if either is missing, since the environment
+ * may set one of them for other programs.
+ * @throws DomainError `invalid` for a bad URL, a plaintext URL of another machine, or the flag --threads without a
+ * token
  */
 export function readThreadsFlags(values: Values, ownFlags: readonly string[]): ThreadTools | undefined {
   const { threads: url, "threads-token": token, "threads-ca": ca } = values;
@@ -56,7 +57,7 @@ export function missingForTools({ env }: ThreadTools): { readonly file: string; 
   return undefined;
 }
 
-/** `gt` of this version; by its name if it is not shipped with this program. */
+/** The command of the `gt` that is shipped with this program; if none is, of the `gt` on PATH. */
 function gtCommand(): readonly [string, ...string[]] {
   const file = FILES.map((path) => fileURLToPath(new URL(path, import.meta.url))).find((path) => existsSync(path));
   return file === undefined ? ["gt"] : [process.execPath, "--disable-warning=ExperimentalWarning", file];
