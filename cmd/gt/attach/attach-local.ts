@@ -16,9 +16,9 @@ export interface TmuxAttachOptions {
 }
 
 /**
- * The command that attaches a person's terminal to a local session. From inside the same server the present client
- * switches over, because tmux within itself shows itself; a read-only attachment always opens its own client, which
- * does not affect the size.
+ * The command that attaches a person's terminal to a local session. Inside the same tmux server, the current client
+ * switches to that session: a second client in one of the server's panes would display itself. A read-only attachment
+ * always opens its own client, which does not affect the size.
  */
 export function tmuxAttachCommand({ socketPath, session, readOnly, inside, env }: TmuxAttachOptions): TmuxAttach {
   const target = ["-t", `=${session}`];

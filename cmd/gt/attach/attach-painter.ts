@@ -10,8 +10,9 @@ export interface Viewport {
 }
 
 /**
- * Switches to the alternate screen, so that the person's screen and title come back afterwards. Wrapping is off:
- * characters that a terminal considers too wide must not scroll. Paste bracketing is always on: the sidecar undoes it.
+ * Switches to the alternate screen, so that the person's screen and title come back afterwards. Wrapping is off, so
+ * that characters which a terminal considers too wide do not scroll the screen. Paste bracketing is always on: the
+ * sidecar removes the brackets, and tmux adds them again for a program that wants them.
  */
 export const ENTER = "\x1b[22;0t\x1b[?1049h\x1b[?7l\x1b[?2004h\x1b[m\x1b[H\x1b[2J";
 /** Resets every mode that the painter may have set, from any state; harmless if none was. */
@@ -29,8 +30,9 @@ const MOUSE: Readonly<Record<WantedModes["mouse"], string>> = {
 const MOUSE_OFF = "\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l";
 
 /**
- * Draws a window on a person's terminal, only what has changed. Of a larger window it shows the part with the cursor; a
- * smaller one gets an edge. Writes cells, styling, the cursor and the modes of `WantedModes`, and nothing else.
+ * Draws a window on a person's terminal, but only what has changed. Of a larger window it shows the part with the
+ * cursor; a smaller one gets an edge. Writes cells, styling, the cursor and the modes of `WantedModes`, and nothing
+ * else.
  */
 export class AttachPainter {
   readonly #terminal: DrawableTerminal;

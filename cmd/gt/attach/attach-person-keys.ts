@@ -12,8 +12,9 @@ export interface KeyView {
 const PASTE_BEGIN = "\x1b[200~";
 const PASTE_END = "\x1b[201~";
 /**
- * Sequences that a person's terminal writes beside plain keys: paste brackets; mouse reports; Home and End as terminals
- * other than tmux write them; focus reports; and unsolicited replies about attributes, modes, colours and strings.
+ * Sequences that a person's terminal writes in addition to plain keys: paste brackets; mouse reports; Home and End as
+ * terminals other than tmux write them; focus reports; and unsolicited replies about attributes, modes, colours and
+ * strings.
  */
 const TOKENS =
   /\x1b\[20[01]~|\x1b\[<(\d{1,5});(\d{1,5});(\d{1,5})([Mm])|\x1b[[O]([HF])|\x1b\[[IO]|\x1b\[[?>=][\d;]*(?:\$y|[cnuS])|\x1b[\]P_^X][^\x07\x1b]*(?:\x07|\x1b\\)/g;
@@ -22,9 +23,9 @@ const BEGINNING = /\x1b(?:\[(?:[<?>=]?[\d;]*\$?)?|O|[\]P_^X][^\x07\x1b]{0,4096}\
 const PASTE_BEGINNING = /\x1b(?:\[(?:2(?:0(?:1)?)?)?)?$/;
 
 /**
- * Parses the input from a person's terminal, however it is split, into the bytes for the agent and the wish to leave.
- * Mouse reports are translated to the window's coordinates and to the encoding that its program wants, and dropped
- * outside it.
+ * Parses the input from a person's terminal, however it is split, into the bytes for the agent and the request to
+ * detach. Mouse reports are translated to the window's coordinates and to the encoding that its program wants; reports
+ * from outside the window are dropped.
  */
 export class PersonKeys {
   readonly #detach: Buffer;

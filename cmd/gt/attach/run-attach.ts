@@ -24,8 +24,8 @@ export async function runAttach(given: Given<AttachFlags>, context: CommandConte
 }
 
 /**
- * Replaces this process with tmux, which then owns the terminal and receives its job-control signals directly. Sessions
- * of this machine need nothing of ours.
+ * Replaces this process with tmux, which then owns the terminal and receives its job-control signals directly. A
+ * session of this machine needs no code of `gt` while a person is attached.
  */
 function becomeTmux(
   place: Place & { type: "tmux" },

@@ -4,7 +4,7 @@ import { DomainError } from "../../../internal/base/errors.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** Folders that ncurses searches beside those that the environment names; systems differ. */
+/** Folders that ncurses searches in addition to those that the environment names; they differ between systems. */
 const FOLDERS = [
   "/etc/terminfo",
   "/lib/terminfo",
@@ -42,7 +42,10 @@ function foldersOf(env: Env): readonly string[] {
   return [...(env["TERMINFO"] ? [env["TERMINFO"]] : []), ...home, ...dirs, ...FOLDERS];
 }
 
-/** The entry's folder: the first letter, or its number where the file system ignores case. */
+/**
+ * The possible paths of an entry. Its folder is named by its first letter, or by that letter's code if the file system
+ * ignores case.
+ */
 function entriesOf(folder: string, name: string): readonly string[] {
   const letter = name.slice(0, 1);
   const number = letter.charCodeAt(0).toString(16).padStart(2, "0");

@@ -101,8 +101,8 @@ function tell(
 }
 
 /**
- * Polls until `isSo` or until the session has left its start, when a bead's text is known; for as long as a pod may
- * take to start.
+ * Polls until `isSo`, or until the sidecar's address is known, which a bead contains; at most for the time in which a
+ * pod starts.
  */
 async function sessionNow(
   bridge: OpenBridge,

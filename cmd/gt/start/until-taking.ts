@@ -9,13 +9,13 @@ export interface StartedSession {
    * @throws DomainError
    */
   readonly look: (signal: AbortSignal) => Promise<GetSessionResponse>;
-  /** @throws DomainError `unavailable` or `deadline` while it does not answer */
+  /** @throws DomainError `unavailable` or `deadline` while the agent does not answer */
   readonly status: (signal: AbortSignal) => Promise<Seen>;
 }
 
 /** The result of the wait, and the session as seen last. */
 export interface Taking {
-  /** `dialog`: it waits for a person's answer. `ended`: it has ended. `late`: it is still starting. */
+  /** `dialog`: the agent waits for a person's answer. `ended`: it has ended. `late`: it does not take messages yet. */
   readonly type: "takes" | "dialog" | "ended" | "late";
   readonly session: GetSessionResponse;
 }
@@ -28,7 +28,7 @@ const UNCERTAIN_MS = 3_000;
 const STATUS_MS = 5_000;
 const OVER: ReadonlySet<SessionStatus> = new Set([SessionStatus.STOPPING, SessionStatus.STOPPED, SessionStatus.FAILED]);
 
-/** Polls until the agent takes messages, is certain not to, or `timeoutMs` have passed. */
+/** Polls until the agent takes messages, waits for an answer or has ended, or until `timeoutMs` have passed. */
 export async function untilTaking(
   started: StartedSession,
   { clock, timeoutMs }: { readonly clock: Clock; readonly timeoutMs: number },

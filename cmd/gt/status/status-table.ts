@@ -31,8 +31,8 @@ const COLUMNS: readonly Column[] = [
 ];
 
 /**
- * Many agents, one line each, within `columns`: columns of lower value are left out before any text is cut, and so are
- * columns without content. Several agents are counted below. `now` is the wall clock, ms.
+ * One line for each agent, within `columns`: columns without content are left out, and expendable columns before any
+ * text is cut. If there are several agents, a last line counts them. `now` is the wall clock, ms.
  */
 export function statusTable(rows: readonly StatusRow[], now: number, columns: number, paint: Paint): PrintableText {
   const shown = columnsFor(rows, now, columns);

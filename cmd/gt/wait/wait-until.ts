@@ -73,7 +73,7 @@ async function lookUntil(
   return { reached: false, status: last.status };
 }
 
-/** Its process has ended and no restart is due: the state is final. */
+/** True if the agent's process has ended and no restart is due: the state is final. */
 function isOver(status: AgentStatus): boolean {
   return isReached("dead", status);
 }
@@ -106,7 +106,7 @@ function sessionOf(err: unknown): unknown {
   return err instanceof DomainError ? err.fields["session"] : undefined;
 }
 
-/** The agent is slow, or its control plane cannot reach it, as opposed to an address where nothing listens. */
+/** True if the agent is slow, or its control plane cannot reach it; false for an address where nothing listens. */
 function isSlow(err: unknown): boolean {
   return sessionOf(err) === "away" || (err instanceof DomainError && err.kind === "deadline");
 }

@@ -7,7 +7,7 @@ import type { AgentStatus } from "../../../internal/session/agent-status.ts";
 import type { WatchUpdate } from "../../../internal/session/types.ts";
 import { type Paint, STATE_STYLES } from "../common/text/status-text.ts";
 
-/** The knowledge about an agent while it is watched. */
+/** The current facts about an agent that is being watched. */
 export interface Watched {
   readonly agent: string;
   readonly where: string;

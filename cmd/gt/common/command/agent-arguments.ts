@@ -14,7 +14,7 @@ interface OtherArguments {
 
 /**
  * The agent's name and the arguments after it. The address of one sidecar has one agent: its name may be omitted, and
- * is empty then.
+ * is then empty.
  * @throws DomainError `invalid`
  */
 export function takeAgent(

@@ -14,7 +14,7 @@ export function gtArguments(
   return take(`gt ${command}`, given, must, may);
 }
 
-/** The error for a wrong call of `gt COMMAND`, with a hint at its help. */
+/** The error for a wrong call of `gt COMMAND`, with a hint that names its help. */
 export function gtUsageError(command: string, message: string, hint?: string): DomainError {
   return usage(`gt ${command}`, message, hint);
 }

@@ -12,7 +12,7 @@ export interface FollowLinesOptions {
   readonly intervalMs: number;
 }
 
-/** The least number of lines of a snapshot that are searched for new ones. The comparison is quadratic. */
+/** The least number of lines in a snapshot. New lines are found by a comparison that takes quadratic time. */
 const WINDOW_LINES = 500;
 /** A line counts as finished once it is unchanged for this long. */
 const SETTLE_MS = 400;

@@ -27,7 +27,7 @@ const EXIT_CODES: Readonly<Record<NudgeOutcome, 0 | 5 | 6 | 7>> = {
   unknown: 7,
 };
 
-/** The tmux option that the error names when it prevents delivery. */
+/** A tmux option that can prevent delivery; the receipt's error then names it. */
 const SYNCHRONIZE = "synchronize-panes";
 const MAX_EVIDENCE = 6;
 const MAX_SHOWN_TEXT = 200;

@@ -8,7 +8,7 @@ import type { Backend } from "../../../../internal/terminal/backend.ts";
 export interface WatchAgainDeps {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Reports that the connection was lost, once until it is back. */
+  /** Reports that the connection was lost; called once for each loss. */
   readonly lost: (message: string) => void;
   readonly back: (message: string) => void;
 }
@@ -18,8 +18,9 @@ const RETRY = { firstMs: 100, maxMs: 2000, factor: 2 };
 const GIVE_UP_MS = 5 * 60_000;
 
 /**
- * The updates of a watch that continues after a broken connection or a restart of the serving half: it is opened again,
- * and its first picture shows the changes in between. @throws as `connectAgain`
+ * The updates of a watch that is opened again after a broken connection or a restart of the serving half; the new
+ * watch's first picture shows the changes in between.
+ * @throws as `connectAgain`
  */
 export async function* watchAgain(
   backend: Pick<Backend, "watch">,
@@ -34,7 +35,8 @@ export async function* watchAgain(
 
 /**
  * The items of a stream that is opened again when it breaks.
- * @param hasBegun the other end has answered already: also a first stream that breaks at once is opened again
+ * @param hasBegun true if the other end has already answered: then even a first stream that breaks at once is opened
+ * again
  * @throws the stream's error if it never began, was refused, or does not come back within five minutes
  */
 export async function* connectAgain<T>(

@@ -50,7 +50,7 @@ export class LiveWatch {
   readonly #view = new WatchView();
   readonly #left = new AbortController();
   #chosen: string | undefined;
-  /** The thread was chosen by its wait. */
+  /** True if the person chose the thread by going to the next wait. */
   #isAtWait = false;
   /** The thread whose messages were last requested; `#loaded`: the one whose messages last arrived. */
   #asksFor: string | undefined;

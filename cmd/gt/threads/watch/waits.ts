@@ -21,9 +21,9 @@ export interface Wait {
 const ORDER: readonly Concern[] = ["person", "wrong", "waits", "given"];
 
 /**
- * Lists who waits for whom, and why: waits for people first, then problems, then the oldest. Joins waits of several
- * threads that have the same sender, agent and reason, and escalations likewise. `me`: the caller. `now`: wall clock,
- * ms.
+ * Lists who waits for whom, and why: waits for people first, then problems, then other waits, then messages that have
+ * reached the agent; each part oldest first. Joins waits of several threads that have the same sender, agent and
+ * reason, and escalations likewise. `me`: the caller. `now`: wall clock, ms.
  */
 export function waitsOf(view: WatchView, me: string, now: number): readonly Wait[] {
   const escalated = view.escalations.map((one): Wait => {
@@ -46,7 +46,7 @@ export function waitsOf(view: WatchView, me: string, now: number): readonly Wait
   );
 }
 
-/** The thread of the wait after those of the chosen thread; of the first one, after the last. */
+/** The thread of the next wait after the waits of the chosen thread; after the last wait, the first thread. */
 export function nextThatWaits(waits: readonly Wait[], chosen: string | undefined): string | undefined {
   const threads = [...new Set(waits.map(({ thread }) => thread))];
   return threads[threads.indexOf(chosen ?? "") + 1] ?? threads[0];

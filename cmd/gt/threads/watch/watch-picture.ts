@@ -241,7 +241,7 @@ function footerLine({ prompt, note }: Shown, { columns, paint }: ThreadsPictureO
   return paint("dim", clipText(KEYS, columns));
 }
 
-/** At most `room` rows around one of them. */
+/** At most `room` of the rows, around the row at index `at`. */
 function around<T>(rows: readonly T[], at: number, room: number): readonly T[] {
   const first = Math.min(Math.max(0, at - Math.floor(room / 2)), Math.max(0, rows.length - room));
   return rows.slice(first, first + room);

@@ -69,7 +69,7 @@ export class WatchView {
     return this.#isThere;
   }
 
-  /** Threads that are not closed first, each part by last change, newest first. */
+  /** All threads: the closed ones last, and otherwise the most recently changed first. */
   get threads(): readonly ThreadRow[] {
     const isClosed = ({ status }: ThreadRow) => Number(status === "closed");
     return [...this.#threads.values()].sort(
@@ -98,7 +98,7 @@ export class WatchView {
     return [...this.#wakes.values()].filter(({ state }) => isOpenWake(state)).length;
   }
 
-  /** Keeps messages of this thread from now on, and drops those of the one before. */
+  /** Keeps messages of this thread from now on, and drops the messages of the previous thread. */
   open(threadId: string | undefined): void {
     if (threadId === this.#open) return;
     this.#open = threadId;

@@ -32,7 +32,7 @@ export function whyWaits(
   if (given) return { why: "has it, and has not acknowledged it", concern: "given" };
   if (status === "blocked") return { why: `the thread is blocked: ${reason}`, concern: "wrong" };
   if (pausedUntil !== undefined && pausedUntil > now) return { why: "the thread's wakes are paused", concern: "wrong" };
-  // A wake from before the message that has ended says nothing about it.
+  // A wake that was created before the message and has ended says nothing about the message.
   if (wake === undefined || (wake.createdAt < since && ["ACKED", "CANCELLED", "EXPIRED"].includes(wake.state))) {
     return { why: "has not read it", concern: "waits" };
   }
