@@ -81,7 +81,7 @@ export class Daemon implements Task {
 
   /**
    * @throws DomainError `unavailable` or `denied` if NATS cannot be reached or refuses; `precondition` for a stream
-   * with other settings; `unavailable` with `reason` = `listen` if an address cannot be listened on
+   * with other settings; `unavailable` with `reason` = `listen` if it cannot listen on an address
    */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#deps;

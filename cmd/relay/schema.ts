@@ -16,7 +16,9 @@ import {
 import { isName } from "../../internal/relay/nats/subjects.ts";
 
 const MIB = 1024 * 1024;
-/** The largest permitted bound, which leaves room for an envelope in the server's own. */
+/**
+ * The largest permitted bound of a message. It leaves room for an envelope within the default bound of a NATS server.
+ */
 export const MOST_MESSAGE_BYTES = MIB - 64 * 1024;
 
 const isPlainSubject = (subject: string) => /^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$/.test(subject);
@@ -71,7 +73,7 @@ const values = block({
   /** Variables of a child, in addition to those that every child gets. */
   env: z.record(text("a name"), z.string("must be text"), "must be a block of names and texts").optional(),
   /** Names of variables of the relay that a child gets. A final `*` stands for any rest. */
-  pass_env: listOf(text("a name, with * at its end at most", isVariablePattern), "a list of names").default([]),
+  pass_env: listOf(text("a name, which may end in *", isVariablePattern), "a list of names").default([]),
   /** The most agents of the role at a time. */
   max_agents: wholeNumber(1, 1000).default(8),
   model: text("the name of a model").optional(),
@@ -95,7 +97,7 @@ const isSessionPattern = (pattern: string) => isName(pattern.replace(/\*$/, ""))
 const auth = (folder: string) =>
   authBlockWith(folder, "relay", {
     /** Sessions that the issuer may sign for. Default: any session. */
-    sessions: listOf(text("the name of a session, with * at its end at most", isSessionPattern), "a list of sessions")
+    sessions: listOf(text("the name of a session, which may end in *", isSessionPattern), "a list of sessions")
       .min(1, "must name a session, or be omitted")
       .optional(),
   });
@@ -154,7 +156,7 @@ export const relayFile = (folder: string) =>
       /** True: agents may speak the draft of ACP's version 2. */
       acp_v2: z.boolean("must be true or false").default(false),
     }),
-    /** True: each agent that holds a lane is a service of NATS by the agent protocol. */
+    /** True: each agent that holds a lane is offered as a NATS service, as the agent protocol defines. */
     agents_protocol: z.boolean("must be true or false").default(false),
     logging: block({ level: oneOf(...LOG_LEVELS).optional() }),
   });

@@ -23,7 +23,10 @@ let failures = 0;
 let timer: NodeJS.Timeout | undefined;
 let socket = dial();
 
-/** Connects, and again with growing waits whenever the connection ends. */
+/**
+ * Connects, and reconnects after growing delays whenever the connection ends, unless a newer connection has superseded
+ * it.
+ */
 function dial(): WebSocket {
   const dialled = new WebSocket(url);
   dialled.on("message", (data) => receive(dialled, JSON.parse(data.toString())));
