@@ -15,7 +15,7 @@ export interface FreeConversation {
   readonly path: string;
   /** The folder of all conversations. */
   readonly sessions: string;
-  /** The folder that it is about. */
+  /** The folder in which Codex works for this conversation. */
   readonly cwd: string;
 }
 

@@ -29,27 +29,27 @@ export interface CodexRunnerOptions {
   readonly clock: Clock;
   /** This process's environment; Codex gets the part of it that every Codex of a bridge gets. */
   readonly env: Environment;
-  /** The only one whose agents have conversations here. */
+  /** The only workspace whose agents have conversations here. */
   readonly workspace: string;
   /** A folder of its own, for the tokens of turns. */
   readonly folder: string;
-  /** The variables by which the agent's tools find the server. */
+  /** The variables that tell the agent's tools where the server is. */
   readonly server: () => Promise<Readonly<Record<string, string>>>;
   readonly mint: (turn: ConversationTurn, ttlMs: number) => string;
 }
 
 const TURN_MS = 10 * 60_000;
-/** A token counts a little longer than its turn. */
+/** A token is valid a little longer than its turn may take. */
 const TOKEN_MS = TURN_MS + 60_000;
 const STOP_MS = 3000;
 /** Far more than any wake's line. */
 const MAX_TEXT_BYTES = 64 * 1024;
-/** Codex keeps what it says in the conversation. */
+/** Drops the output of Codex, which Codex also stores in the conversation. */
 const UNHEARD: OutputSink = { stdout: () => {}, stderr: () => {}, abandoned: () => {}, muted: () => {} };
 
 /**
- * Goes on with conversations of Codex of this user, each in its own folder, by `codex exec resume`: one at a time on
- * this machine. Nothing of a turn outlives this process, however that ends.
+ * Continues conversations that this user has with Codex, each in its own folder, with `codex exec resume`: one at a
+ * time on this machine. Nothing of a turn outlives this process, however this process ends.
  */
 export class CodexRunner implements TurnRunner {
   readonly #options: CodexRunnerOptions;
@@ -66,7 +66,7 @@ export class CodexRunner implements TurnRunner {
     const runner = new CodexRunner(options);
     await openPrivateFolder(options.folder, process.getuid?.() ?? 0);
     await using lock = await runner.#lock([]);
-    if (lock === undefined) return runner; // another server's turn runs
+    if (lock === undefined) return runner; // another server is running a turn
     for (const name of readdirSync(options.folder))
       rmSync(join(options.folder, name), { recursive: true, force: true });
     return runner;
@@ -86,7 +86,7 @@ export class CodexRunner implements TurnRunner {
     };
   }
 
-  /** Undefined: a turn has the folders, of this process or another. */
+  /** Locks the folders for a turn. Undefined: a turn of this process or of another one has locked them. */
   async #lock(others: readonly string[]): Promise<AsyncDisposable | undefined> {
     const { clock, folder } = this.#options;
     try {
@@ -141,7 +141,7 @@ export class CodexRunner implements TurnRunner {
   }
 }
 
-/** Undefined: it could not be started. */
+/** Undefined: the program could not be started. */
 async function started<T>(starting: Promise<T>): Promise<T | undefined> {
   try {
     return await starting;
@@ -152,8 +152,9 @@ async function started<T>(starting: Promise<T>): Promise<T | undefined> {
 }
 
 /**
- * `hasGone`: the conversation has gone on. Codex stores a text there before it asks its model; if it ends with an error
- * of its own before that, such as that someone has opened the conversation meanwhile, the text was not given.
+ * `hasGone`: the file of the conversation has changed. Codex stores a text there before it asks its model. If Codex
+ * exits with an error before it stores the text, e.g. because someone has opened the conversation, the agent has not
+ * been given the text.
  */
 function receiptOf(end: ProcessEnd | undefined, hasGone: boolean): WakeReceipt {
   const value =

@@ -84,15 +84,15 @@ export function readServe(given: Given<typeof SERVE_FLAGS>, env: Env): ServeConf
   };
 }
 
-/** The TLS folder of the flag, else of the file. The revocation policy is always the file's. */
+/** The TLS folder from the flag, or else from the file. The revocation policy always comes from the file. */
 export function tlsOf(values: FileConfig["values"], flag?: string): TlsFolderPlace | undefined {
   const dir = flag === undefined ? values?.tls.dir : resolve(flag);
   return dir === undefined ? undefined : { dir, trust: values ? { crlPolicyOf: values.tls.crl_policy } : {} };
 }
 
 /**
- * The runtime of the flags, else of the file. The credentials for a bridge are always the file's.
- * @throws DomainError `invalid` for a bridge without them
+ * The runtime from the flags, or else from the file. The credentials for a bridge always come from the file.
+ * @throws DomainError `invalid` for a bridge without a URL or credentials
  */
 export function runtimeOf(file: FileRuntime | undefined, kind?: string, server?: string): ServeConfig["runtime"] {
   const which = knownWord("--runtime", kind ?? file?.kind, ["local", "bridge", "none"]);
@@ -102,7 +102,7 @@ export function runtimeOf(file: FileRuntime | undefined, kind?: string, server?:
   if (url === undefined) throw new DomainError("invalid", "--runtime bridge needs --bridge, or runtime.bridge_url");
   if (tlsDir === undefined || keyPath === undefined || issuer === undefined) {
     throw new DomainError("invalid", "--runtime bridge needs a certificate and a key", {
-      fields: { hint: "give a file by --config, with runtime.tls_dir, jwt_key and jwt_issuer" },
+      fields: { hint: "pass --config with a file that sets runtime.tls_dir, jwt_key and jwt_issuer" },
     });
   }
   return { server: readServer(url, "--bridge"), tlsDir, keyPath, issuer, audience };
@@ -128,7 +128,10 @@ export function readArchive(given: Given<typeof ARCHIVE_FLAGS>, env: Env): Archi
   return { ...readCommonSettings(given, env), archive: given.values.file };
 }
 
-/** Reads the flags and environment that all commands share. @throws DomainError `invalid`, also for any argument */
+/**
+ * Reads the flags and environment that all commands share.
+ * @throws DomainError `invalid`, also if there is a positional argument
+ */
 export function readCommonSettings(given: Given<typeof COMMON_FLAGS>, env: Env): CommonSettings {
   const { values } = given;
   noArguments("threads", given);
@@ -157,7 +160,8 @@ export function readCommonSettings(given: Given<typeof COMMON_FLAGS>, env: Env):
 }
 
 /**
- * The address of the flag, else of the file, else the default. `isOpen`: with TLS, it may be any; else only loopback.
+ * The address from the flag, or else from the file, or else the default. `isOpen`: any address is allowed, because TLS
+ * is used; otherwise only a loopback address.
  */
 function addressOf(
   given: string | undefined,
@@ -172,6 +176,6 @@ function addressOf(
   if (isOpen || isLoopbackHost(address.host)) return address;
   const what = given === undefined ? `server.${flag.replace("-", "_")}` : `--${flag}`;
   throw new DomainError("invalid", `${what}: cannot serve ${address.host || "every address"} in plaintext`, {
-    fields: { hint: "give a folder with a certificate, --tls-dir, or listen on a loopback address" },
+    fields: { hint: "pass --tls-dir with a folder that contains a certificate, or listen on a loopback address" },
   });
 }

@@ -82,7 +82,7 @@ export async function serve(command: ServeConfig, { clock, signal, env }: Comman
   return 0;
 }
 
-/** Refuses a TLS folder that cannot be used at the start. Later, the server keeps the files that it has loaded. */
+/** Refuses to start with a TLS folder that cannot be used. Later, the server keeps the files that it has loaded. */
 function checkCertificate({ tls }: ServeConfig, now: number): void {
   if (tls === undefined) return;
   try {
@@ -94,7 +94,8 @@ function checkCertificate({ tls }: ServeConfig, now: number): void {
 }
 
 /**
- * Log, audit log and tracer by the file. Without a file and `--audit-log`, decisions about callers are not recorded.
+ * The log, audit log and tracer that the file configures. With neither a file nor `--audit-log`, decisions about
+ * callers are not recorded.
  */
 async function toolsOf(
   { logLevel: level, auditLog: auditPath, fromFile: file }: ServeConfig,
