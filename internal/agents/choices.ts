@@ -46,7 +46,7 @@ interface Item {
 
 /**
  * Reads the list around an item: numbers that count from 1 without a gap in one column, exactly one of them selected.
- * Undefined when the anchor is no item.
+ * Undefined if the anchor is not an item.
  */
 export function numberedChoices(place: NumberedPlace): ChoiceReading | undefined {
   const anchor = itemAt(place, place.anchor);

@@ -20,8 +20,8 @@ export interface DefuseRules {
 
 /**
  * Makes a normalised message harmless: puts `INERT_PREFIX` before a command and a space after an ending that would
- * change what Enter does, and respells reminder tags, which agents trust more than a user's text, so that they end
- * nothing. `comparable` ignores all three changes.
+ * change what Enter does, and respells reminder tags, whose content agents trust more than a user's text, so that they
+ * are no longer tags. `comparable` ignores all three changes.
  */
 export function defuseBy(rules: DefuseRules, message: string): SafeText {
   const tagged = message.replace(/<(?=\/?system-reminder)/gi, "< ");

@@ -175,13 +175,15 @@ export interface AgentProfile {
    */
   defuse(message: string): SafeText;
   /**
-   * The steps that give the choice with this key in a dialog as it is on the screen now. `text` is one line for a
-   * choice that asks for text; an empty `choice` means that one. Pure. Absent if the program's dialogs are unknown.
+   * The steps that answer a dialog, as it is on the screen now, with the choice that has this key. `text` is one line
+   * for a choice that asks for text; an empty `choice` means the choice that asks for text. Pure. Absent if the
+   * program's dialogs are unknown.
    */
   answer?(dialog: DialogView, choice: string, text: string | undefined): Answer;
   /**
-   * The answer to `dialog` that the screen after it shows; `given` is the label of the named choice, or the text.
-   * Undefined if the screen shows no answer. Pure; absent if the program never shows one.
+   * Whether the screen after `dialog` shows the named choice or another one as the answer; `given` is the label of the
+   * named choice, or the text. Undefined if the screen shows no answer. Pure; absent if the program never shows its
+   * answers.
    */
   shownAnswer?(screen: Screen, dialog: DialogView, given: string): ShownAnswer | undefined;
   /**

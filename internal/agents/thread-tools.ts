@@ -1,6 +1,6 @@
 /**
- * The tools of `threads` for an agent: an MCP server that the agent starts itself, and the variables by which that
- * finds its server and token.
+ * The tools of `threads` for an agent: an MCP server that the agent itself starts, and the variables that tell this MCP
+ * server where `threads` is and which token to use.
  */
 export interface ThreadTools {
   /** Program and arguments of `gt threads mcp`. */
@@ -13,15 +13,15 @@ export interface ThreadTools {
 const THREADS_SERVER = "threads";
 
 /**
- * How long Codex and OpenCode wait for the server to start, ms. An agent leaves a
- * server that takes longer out for as long as it runs. OpenCode's own default, 5 s, is too short on a busy machine.
+ * How long Codex and OpenCode wait for the server to start, ms. If the server takes longer, the agent runs without it
+ * until the agent is restarted. OpenCode's own default, 5 s, is too short on a busy machine.
  */
 const START_LIMIT_MS = 120_000;
 
 /** Claude Code's name for all tools of the server in permission rules. */
 export const CLAUDE_RULE = `mcp__${THREADS_SERVER}`;
 
-/** Claude Code's arguments for the tools and the permission to use them, without a file. */
+/** Claude Code's arguments that add the tools and permit their use; they need no file. */
 export function claudeArgs(tools: ThreadTools): readonly string[] {
   const servers = JSON.stringify(JSON.parse(claudeServers(tools)));
   return [`--mcp-config=${servers}`, `--allowedTools=${CLAUDE_RULE}`];
@@ -34,8 +34,8 @@ export function claudeServers({ command: [command, ...args], env }: ThreadTools)
 }
 
 /**
- * Codex's `-c` overrides. Codex passes none of its environment to MCP servers, and asks before each tool without these
- * overrides.
+ * Codex's `-c` overrides. Codex passes none of its environment to MCP servers, and, without these overrides, asks
+ * before each tool call.
  */
 export function codexServer({ command: [command, ...args], env }: ThreadTools): readonly string[] {
   const table = Object.entries(env).map(([name, value]) => `${name}=${tomlText(value)}`);
@@ -48,7 +48,7 @@ export function codexServer({ command: [command, ...args], env }: ThreadTools): 
   ].flatMap(([key, value]) => ["-c", `mcp_servers.${THREADS_SERVER}.${key}=${value}`]);
 }
 
-/** The variable with OpenCode's settings, merged over a person's files. */
+/** The variable with settings that OpenCode merges over those in the user's files. */
 export const OPENCODE_CONFIG = "OPENCODE_CONFIG_CONTENT";
 
 /**
@@ -71,7 +71,7 @@ export function withOpencodeServer(
   };
 }
 
-/** OpenCode's settings as text, as `withOpencodeServer`. Own settings that are not an object are left as they are. */
+/** Like `withOpencodeServer`, for settings as JSON text. A text that is not a JSON object is returned unchanged. */
 export function opencodeConfig(own: string | undefined, tools: ThreadTools): string {
   const config = parsedObject(own?.trim() || "{}");
   return config === undefined ? (own ?? "") : JSON.stringify(withOpencodeServer(config, tools));

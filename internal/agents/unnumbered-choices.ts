@@ -12,7 +12,7 @@ export interface UnnumberedPlace {
 
 /**
  * A list without numbers that is walked with the arrows: the marked row and its neighbours whose labels begin in the
- * same column. Keys are positions, `1` for the first. A tick between mark and label is no part of the label.
+ * same column. Keys are positions, `1` for the first. A tick between mark and label is not part of the label.
  */
 export function unnumberedChoices(screen: Screen, { anchor, mark, to }: UnnumberedPlace): ChoiceReading | undefined {
   const text = lineAt(screen, anchor);

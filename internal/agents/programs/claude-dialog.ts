@@ -164,8 +164,8 @@ function dialogTop(screen: Screen, from: number): number {
 }
 
 /**
- * Determines the kind from the program's own text, the first row and the one above the choices, before the text quoted
- * between them.
+ * Determines the kind from the program's own rows, which are the first row and the row above the choices; if they do
+ * not show it, from the whole text, which may contain quotations.
  */
 function kindOf(screen: Screen, text: string, list: ChoiceReading | undefined): DialogKind {
   let above = (list?.top ?? 0) - 1;

@@ -31,7 +31,7 @@ const RULES = {
   command: /^\s*[!/#@&]/,
   leaving: LEAVING,
   openEnd: /(?:\\|(?:^|\s)@\S*)$/,
-  // Claude Code does so with messages that it holds while it is working (2.1.330).
+  // Claude Code drops this white space from messages that it holds while it is working (2.1.330).
   cutsStart: true,
   dropsInvisible: true,
 };

@@ -69,8 +69,8 @@ export const GastownHooks = async () => ({
 }
 
 /**
- * OpenCode's settings in the environment, merged over a person's files: the person's own settings there with the plugin
- * added, and with the tools of `threads` if given. Undefined if the person's settings cannot be parsed.
+ * The value of the variable with settings that OpenCode merges over those in the user's files: the user's own value
+ * with the plugin added, and with the tools of `threads` if given. Undefined if the user's own value cannot be parsed.
  */
 export function configWithPlugin(
   own: string | undefined,
