@@ -25,12 +25,12 @@ export interface AgentTokenRules {
   readonly ttlMs: number;
 }
 
-/** The agent that a token identifies: that of one session only. */
+/** The agent that a token identifies: the agent of one session only. */
 export interface AgentIdentity {
   readonly workspace: string;
   readonly agent: string;
   readonly session: string;
-  /** Absent: the usual one. */
+  /** Absent: the default role. */
   readonly role?: string | undefined;
 }
 

@@ -83,8 +83,8 @@ type Trust = Pick<RpcServerOptions, "tls" | "admit" | "admittedUntil" | "identif
 /**
  * A server that authenticates and authorizes callers. Every RPC, plain HTTP route and WebSocket passes these checks in
  * order: the client's certificate (validity, revocation), the caller's share, the Host check, the token, and the
- * daemon's gates; each decision is audited once. Each ends when its token or certificate expires, when its certificate
- * is revoked, and when the server stops.
+ * daemon's gates; each decision is audited once. An admitted call ends when its token or certificate expires, when its
+ * certificate is revoked, and when the server stops.
  *
  * It listens once the TLS files and the token keys are read, and follows their changes; while the certificate in use
  * has expired, it reports not ready.
@@ -136,7 +136,7 @@ export class TrustedServer implements Task {
     this.#tokens?.renew(connection, token);
   }
 
-  /** The key that verified a token is still in use: for services that end their calls themselves. */
+  /** True if the key that verified a token is still in use. For services that end their calls themselves. */
   holds(token: VerifiedToken): boolean {
     return this.#tokens?.holds(token) ?? false;
   }
