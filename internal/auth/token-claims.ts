@@ -48,8 +48,8 @@ export function readClaims(claims: Readonly<Record<string, unknown>>): TokenClai
 }
 
 /**
- * Checks that a token is valid now, and for no longer than allowed. The skew never extends a token: its issuer can sign
- * another.
+ * Checks that a token is valid now, and that its lifetime is within the limit. The clock skew never prolongs the
+ * lifetime: the issuer can sign another token.
  * @param now wall clock, ms
  * @throws DomainError `unauthenticated`
  */

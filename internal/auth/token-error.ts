@@ -3,7 +3,7 @@ import { DomainError } from "../base/errors.ts";
 /** The fault of a token; the field `token` of the error. */
 export type TokenFault =
   | "missing"
-  | "header" // not one `authorization: Bearer`
+  | "header" // not exactly one `authorization: Bearer`
   | "malformed"
   | "algorithm"
   | "claims"
@@ -12,7 +12,7 @@ export type TokenFault =
   | "expired"
   | "early"
   | "too-long"
-  | "certificate" // sent with a certificate that is not its issuer's, or not the one it is bound to
+  | "certificate" // sent without a certificate that the issuer's CA signed, or without the one to which it is bound
   | "signature"
   | "project";
 

@@ -28,13 +28,13 @@ export interface TokenGateDeps {
 }
 
 export interface TokenGateOptions {
-  /** Refuse a call without a token; otherwise it continues with what its certificate allows. */
+  /** True: a call without a token is refused. False: it may do what its certificate allows. */
   readonly required: boolean;
   /** Services that need no token, by type name. */
   readonly freeServices: ReadonlySet<string>;
   /**
-   * Further tokens of a call, besides those in `authorization`; a call with more than one in all is refused. Default:
-   * none.
+   * Further tokens of a call, besides those in `authorization`; a call with more than one token in total is refused.
+   * Default: none.
    */
   readonly alsoShown?: (context: CallContext) => readonly string[];
   /** See `TokenVerifierOptions`. */
@@ -49,7 +49,7 @@ type Gate = (context: CallContext) => void;
 
 /**
  * Verifies the token of a call before its body is read. An invalid token is refused even if none is required. A stream
- * ends with the token that admitted it: see `TokenLeases`.
+ * ends when the token that admitted it expires: see `TokenLeases`.
  */
 export function tokenGate(deps: TokenGateDeps, options: TokenGateOptions): Gate {
   const { required, freeServices, clientCertificate, alsoShown, selfEnding, refusal } = options;
@@ -101,8 +101,8 @@ function factsOf(peer: Peer, { tls, clock }: TokenGateDeps, owns: OwnCas): Calle
 }
 
 /**
- * The issuers of our own certificate: the current ones and those since the process began, as far as they are still
- * trusted. Clients may thus get certificates of a new CA later than we do.
+ * The CAs that have signed our own certificates since the process began. A client may thus get a certificate of a new
+ * CA later than we do, as long as the previous CA is trusted.
  */
 class OwnCas {
   readonly #keys = new Set<string>();

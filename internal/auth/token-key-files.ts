@@ -115,7 +115,9 @@ export class TokenKeyFiles implements Task {
     this.#deps.onChanged?.();
   }
 
-  /** Returns the equal key that is already in use, if there is one: tokens that it verified stay valid. */
+  /**
+   * Returns the equal key that is already in use, if there is one, so that tokens verified with that key stay valid.
+   */
   #known(key: TokenKey): TokenKey {
     const same = this.#current.get(key.rule.issuer)?.find((one) => one.rule === key.rule && one.key.equals(key.key));
     return same ?? key;

@@ -61,7 +61,10 @@ export class TokenLayer implements Task {
     await this.#keys.load();
   }
 
-  /** A valid token for `connection` arrived on another one: it prolongs the streams on `connection` that it admits. */
+  /**
+   * Notes a valid token for `connection` that arrived on another one: prolongs the streams on `connection` that it
+   * admits.
+   */
   renew(connection: object, token: VerifiedToken): void {
     this.#leases.shown(connection, token);
   }

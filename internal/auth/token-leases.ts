@@ -87,7 +87,7 @@ export class TokenLeases implements Task {
     }
   }
 
-  /** Ends the streams that are due. Returns when the next one ends, or `latest` if that is earlier. */
+  /** Ends the streams that are due. Returns the time at which the next one is due, or `latest` if that is earlier. */
   #endOverdue(now: number, latest: number): number {
     let next = latest;
     for (const held of [...this.#held]) {

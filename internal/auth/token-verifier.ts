@@ -25,21 +25,21 @@ export interface VerifiedToken {
 
 export interface TokenVerifierOptions extends TokenTimes {
   readonly audience: string;
-  /** The most valid tokens to cache, and the same number of invalid ones. Default 4,096. */
+  /** The number of valid tokens to cache at most, and likewise of invalid ones. Default 4,096. */
   readonly cacheEntries?: number;
   /** Reads this server's claims. Default: `readClaims`, for a bridge's tokens. */
   readonly readClaims?: ClaimsReader;
   /** The upper limit of `maxTtlMs`. Default: 5 min, required for a bridge's tokens. */
   readonly mostTtlMs?: number;
   /**
-   * Optional: a token is valid on any connection, unless it is bound to a certificate (cnf). Default: required, a
-   * certificate that the issuer's CA signed.
+   * `optional`: a token is valid on any connection, unless it is bound to a certificate (cnf). `required`, the default:
+   * a token is valid only with a certificate that the issuer's CA signed.
    */
   readonly clientCertificate?: "required" | "optional";
 }
 
 /**
- * Reads the claims of a token whose signature is not verified yet. May add facts to those that every token has.
+ * Reads the claims of a token whose signature is not verified yet. May add to the claims that every token has.
  * @throws DomainError `unauthenticated` for a claim that is missing or of a wrong type
  */
 type ClaimsReader = (claims: Readonly<Record<string, unknown>>) => TokenClaims;
@@ -49,8 +49,8 @@ export const MAX_TOKEN_TTL_MS = 300_000;
 
 /**
  * Decides which tokens are valid: signed with EdDSA by a key of their issuer, for this audience, current, and sent with
- * a certificate of their issuer. Each token is verified once; its times and its certificate are checked each time. The
- * cheapest checks come first, the signature last.
+ * a certificate that their issuer's CA signed, unless certificates are optional. Each token is verified once; its times
+ * and its certificate are checked each time. The cheapest checks come first, the signature last.
  */
 export class TokenVerifier {
   readonly #clock: Clock;
@@ -101,7 +101,7 @@ export class TokenVerifier {
     return this.#keys().get(key.rule.issuer)?.includes(key) ?? false;
   }
 
-  /** False if the token is valid with this certificate only by another key of its issuer, if at all. */
+  /** False if the key that verified the token is not valid with this certificate; another key of its issuer may be. */
   #stillCounts(id: string, { claims, key }: VerifiedToken, keys: TokenKeySet, over: CallerChain | undefined): boolean {
     try {
       checkTimes(claims, this.#clock.now(), this.#options);

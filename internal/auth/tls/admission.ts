@@ -13,14 +13,14 @@ export interface ConnectingPeer {
 }
 
 /**
- * Why a caller may not call, or no longer; undefined: it may. The handshake has checked chain and dates; open
- * connections are checked here again whenever our trust changes or a certificate expires.
+ * The reason to refuse a caller, or to admit it no longer; undefined: it may call. The handshake has checked chain and
+ * dates; open connections are checked here again whenever our trust changes or a certificate expires.
  *
  * The CA that issued the caller's certificate must itself be in `ca.crt`: intermediates that the caller sends are not
  * considered here.
  *
  * `unavailable` is for certificates that were good and may have been renewed: the caller may reconnect with the new
- * one.
+ * certificate.
  *
  * @param now wall clock, ms
  */

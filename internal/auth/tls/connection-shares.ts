@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 
 /**
  * Limits the connections of a port without authentication to `max`. When there are more, the oldest connection of the
- * address that has most is closed: callers at one address cannot lock out those at another.
+ * address that has the most is closed, so that callers at one address cannot lock out those at another.
  */
 export class ConnectionShares {
   readonly #max: number;

@@ -17,7 +17,7 @@ export interface CrlServerOptions {
   readonly lists: () => string | undefined;
 }
 
-/** Enough, since a list is small and requested rarely; see `ConnectionShares` for what happens above it. */
+/** Enough, since a list is small and requested rarely; above this limit, `ConnectionShares` closes connections. */
 const MAX_CONNECTIONS = 256;
 /** The longest time for a request. */
 const TIMEOUT_MS = 10_000;
@@ -25,8 +25,8 @@ const TIMEOUT_MS = 10_000;
 const LOOK_EVERY_MS = 1000;
 
 /**
- * Serves revocation lists over plain HTTP, as their readers request them (RFC 5280 §4.2.1.13): the lists are signed and
- * public, and nothing else is served. `GET PATH` returns the first list (DER), `GET PATH.pem` all of them.
+ * Serves revocation lists over plain HTTP, as clients fetch them (RFC 5280 §4.2.1.13): the lists are signed and public,
+ * and nothing else is served. `GET PATH` returns the first list (DER), `GET PATH.pem` all of them.
  */
 export class CrlServer implements Task {
   readonly #options: CrlServerOptions;
@@ -69,7 +69,7 @@ export class CrlServer implements Task {
   #listen(server: Server): Promise<{ host: string; port: number }> {
     const { host, port } = this.#options;
     return new Promise((resolve, reject) => {
-      // A later error means that a connection could not be accepted, which its caller notices.
+      // A later error means that a connection could not be accepted, which the caller notices.
       server.on("error", (cause) => {
         const message = `cannot listen on ${host}:${port} for revocation lists: ${errorText(cause)}`;
         reject(new DomainError("unavailable", message, { cause }));

@@ -22,7 +22,7 @@ function watchFolder(dir: string): FolderWatch {
   return { changed, [Symbol.dispose]: () => watcher?.close() };
 }
 
-/** Watches several folders: resolves at the first change in any. */
+/** Watches several folders: `changed` resolves at the first change in any of them. */
 export function watchFolders(dirs: readonly string[]): FolderWatch {
   const watches = new DisposableStack();
   const changed = Promise.race(dirs.map((dir) => watches.use(watchFolder(dir)).changed));

@@ -26,7 +26,7 @@ export function checkSession(leaf: X509Certificate, sessionId: string): void {
   throw new DomainError("invalid", message, { fields: { reason: "identity" } });
 }
 
-/** The identity is a sidecar's, or has its form. Sidecars only accept calls. */
+/** True if an identity has the form of a sidecar's. Sidecars only accept calls. */
 export function isSidecar(uri: string): boolean {
   return SIDECAR.test(uri);
 }
@@ -36,7 +36,7 @@ const MAX_CHARS = 256;
 /** A longer name is cut to this, followed by a hash of the whole name. */
 const KEPT_CHARS = 190;
 
-/** A name of at most 256 characters: a longer one ends in `~` and its SHA-256 instead. */
+/** The name, in at most 256 characters: a longer name is cut and ends in `~` and the SHA-256 of the whole name. */
 export function boundedName(name: string): string {
   return name.length <= MAX_CHARS ? name : `${name.slice(0, KEPT_CHARS)}~${hash("sha256", name, "hex")}`;
 }

@@ -7,7 +7,9 @@ import { faultIn, type TlsFileKind, type TlsFiles, tlsFault } from "../../pki/tl
 /** The link in a mounted Secret that the kubelet swaps; it leads to the folder with one version of all files. */
 const VERSION_LINK = "..data";
 
-/** A Secret is swapped at most once in minutes: files torn by a swap are whole at the next attempt. */
+/**
+ * A Secret is swapped at most once in minutes: after a swap during one attempt, the next one reads a single version.
+ */
 const TRIES = 3;
 
 const NAMES = { cert: "tls.crt", key: "tls.key", ca: "ca.crt" } as const;
@@ -15,8 +17,8 @@ const CRL = "crl.pem";
 
 /**
  * Reads `tls.crt`, `tls.key`, `ca.crt` and, if it exists, `crl.pem`. From a mounted Secret, all are of the same
- * version, even if it is swapped meanwhile. From a plain folder, they may be half of a change, which `checkTls`
- * detects.
+ * version, even if it is swapped meanwhile. From a plain folder, some may be from before a change and some from after
+ * it, which `checkTls` detects.
  * @throws DomainError `invalid` that names a file that cannot be read, or says that the folder keeps changing
  */
 export async function readTlsFiles(dir: string): Promise<TlsFiles> {
@@ -54,7 +56,7 @@ async function versionOf(dir: string): Promise<string | undefined> {
   return readlink(join(dir, VERSION_LINK)).catch(() => undefined);
 }
 
-/** TLS files with a path each; there may be several files of lists. */
+/** The path of each TLS file; there may be several files of revocation lists. */
 export interface TlsPaths {
   readonly cert: string;
   readonly key: string;
@@ -63,8 +65,8 @@ export interface TlsPaths {
 }
 
 /**
- * Reads files that may be replaced one by one: the result may be half of a change, which `checkTls` detects. Every file
- * of lists must exist.
+ * Reads files that may be replaced one by one: some may be from before a change and some from after it, which
+ * `checkTls` detects. Every file of lists must exist.
  * @throws DomainError `invalid` that names the file that cannot be read
  */
 export async function readTlsPaths({ cert, key, ca, crl }: TlsPaths): Promise<TlsFiles> {

@@ -7,11 +7,11 @@ const SESSION_NAME = /^([0-9a-f]{32})\.([^.]+)\.session\.(.+)$/;
 
 /** How a server's certificate relates to the expected session. */
 export type SessionClaim =
-  /** A DNS name is that session's: the address that was dialled does not matter. */
+  /** A DNS name is that of the expected session: the address that was dialled does not matter. */
   | { readonly type: "by-name" }
-  /** A URI name is that session's. */
+  /** A URI name is that of the expected session, and no DNS name is a session's. */
   | { readonly type: "by-uri" }
-  /** It names no session. */
+  /** The certificate names no session. */
   | { readonly type: "silent" }
   | { readonly type: "another"; readonly named: string };
 
@@ -50,7 +50,7 @@ export function sessionClaim(
   return uris.length > 0 ? { type: "by-uri" } : { type: "silent" };
 }
 
-/** The trust domain of a caller's own certificate; undefined if it names none. */
+/** The trust domain of a caller's own certificate; undefined if the certificate names none. */
 export function ownTrustDomain(own: X509Certificate): string | undefined {
   return identitiesOf(own)
     .map((uri) => /^spiffe:\/\/([^/]+)\//.exec(uri)?.[1])

@@ -16,7 +16,10 @@ export interface TlsFolderDeps {
   readonly onLoaded?: (tls: CheckedTls) => void;
   /** Called once for each set of files that is refused. */
   readonly onRefused?: (reason: TlsFault) => void;
-  /** The set in use has expired without a usable successor (false); a set within its dates is in use again (true). */
+  /**
+   * Called with false when the set in use has expired without a usable successor, and with true when one is in use
+   * again.
+   */
   readonly onUsable?: (usable: boolean) => void;
   /** Default: the real files. Replaced in tests. */
   readonly watch?: () => FolderWatch;

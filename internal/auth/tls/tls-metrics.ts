@@ -31,7 +31,7 @@ export class TlsMetrics {
     this.#failures.inc({ reason });
   }
 
-  /** Exports when the certificate and the list in use expire; `current` is called at each scrape. */
+  /** Exports when the certificate and the revocation lists in use expire; `current` is called at each scrape. */
   observe(current: () => CheckedTls | undefined): void {
     this.#gauge(
       "gastown_tls_certificate_expiry_timestamp_seconds",
