@@ -15,8 +15,8 @@ export async function raceSignal<T>(promise: Promise<T>, signal: AbortSignal): P
 }
 
 /**
- * Settles like the first of several waits to settle. Each wait gets a signal that is aborted at that moment, and with
- * `signal`, so that the others leave no timer or listener behind. Their rejections are dropped.
+ * Settles like the first of several waits to settle. Each wait gets a signal that is aborted when the first has settled
+ * or `signal` is aborted, so that the others leave no timer or listener behind. Rejections of the others are dropped.
  */
 export function firstOf<T extends readonly unknown[]>(
   signal: AbortSignal | undefined,
@@ -59,7 +59,7 @@ export async function withTimeout<T>(clock: Clock, ms: number, what: string, pro
   return await firstOf(undefined, () => promise, expired);
 }
 
-/** `withTimeout` around a call whose signal is aborted at the time-out, and with `signal`. */
+/** `withTimeout` around a call whose own signal is aborted at the time-out or when `signal` is aborted. */
 export async function timedCall<T>(
   clock: Clock,
   limit: { readonly ms: number; readonly what: string },

@@ -4,7 +4,9 @@ export interface Clock {
   now(): number;
   /** Monotonic milliseconds from an arbitrary start, for measuring durations. */
   monotonicMs(): number;
-  /** Resolves after `ms`; rejects with the signal's reason when it is aborted first. Keeps no timer after that. */
+  /**
+   * Resolves after `ms`; rejects with the signal's reason if the signal is aborted first. Keeps no timer after that.
+   */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
@@ -21,8 +23,9 @@ export const backgroundClock: Clock = { ...systemClock, sleep: sleeper({ keepsRu
 const READ_MS = 50;
 
 /**
- * `clock` for the wait for an answer whose absence ends a connection: its sleeps take 50 ms longer, in which what has
- * arrived is read. A process that was held up, e.g. by others on a busy machine, runs its timers before it reads.
+ * Returns `clock` with sleeps that take 50 ms longer, for waits for an answer whose absence ends a connection. A
+ * process that was held up, e.g. by others on a busy machine, runs its timers before it reads: the extra time lets it
+ * read what has arrived.
  */
 export function readingClock(clock: Clock): Clock {
   return {

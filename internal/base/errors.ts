@@ -36,7 +36,9 @@ export class DomainError extends Error {
     this.#lines = options.lines ?? [];
   }
 
-  /** Every fault that the message counts: programs print them before it, one per line. Not part of logs. */
+  /**
+   * Every fault that the message counts: programs print the faults before the message, one per line. Not part of logs.
+   */
   get lines(): readonly string[] {
     return this.#lines;
   }

@@ -1,7 +1,9 @@
 /** A JSON object whose fields have unknown types. */
 export type Json = Readonly<Record<string, unknown>>;
 
-/** Parses a line as a JSON object; undefined unless the line is one and starts with its brace. */
+/**
+ * Parses a line that is a JSON object; undefined for any other line, and for one that does not start with the brace.
+ */
 export function parseObject(line: string): Json | undefined {
   if (!line.startsWith("{")) return undefined;
   try {

@@ -18,8 +18,8 @@ export interface LoggerOptions {
 }
 
 /**
- * Logs JSON lines, harmless to a terminal, on stderr. A line is a constant message plus fields, without any text that
- * was typed or printed in a terminal. Errors go under `err`. Give `name` the binary's name.
+ * Logs JSON lines that are safe to print on a terminal. A line is a constant message plus fields, without any text that
+ * was typed or printed in a terminal. Errors go under `err`. `name` is the binary's name.
  */
 export function createLogger(
   name: string,

@@ -16,7 +16,7 @@ export interface Moment {
 
 /**
  * Time since the machine's boot, for ages that must not follow changes of the wall clock. A moment of an earlier boot
- * counts as the present boot: its age is too low then, never too high.
+ * counts as the start of the present boot: its age is then too low, never too high.
  */
 export class MachineTime {
   readonly #clock: Clock;

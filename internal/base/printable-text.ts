@@ -2,9 +2,9 @@ import { inertJson } from "./quoted-text.ts";
 import { plainText, styledText } from "./sanitise.ts";
 
 /**
- * Text that is safe to print on a terminal: its only control characters are TAB and LF, its only escape sequences
- * styling (SGR) of ours or of `styled`. Only this module creates it, so a string that was not cleaned does not compile
- * as one.
+ * Text that is safe to print on a terminal: its only control characters are TAB and LF, and its only escape sequences
+ * are styling (SGR), ours or that kept by `styled`. Only this module creates instances, so code that passes a string
+ * that was not cleaned does not compile.
  */
 export class PrintableText {
   readonly #text: string;
@@ -45,13 +45,13 @@ export class PrintableText {
     return new PrintableText(inertJson(text));
   }
 
-  /** A template: its own parts are kept; strings put into it are cleaned and stay on one line. */
+  /** Fills a template: its own parts are kept, and the strings put into it are cleaned and put on one line. */
   static template(parts: TemplateStringsArray, values: readonly (string | number | PrintableText)[]): PrintableText {
     return new PrintableText(parts.reduce((text, part, i) => text + onOneLine(values[i - 1] ?? "") + part));
   }
 }
 
-/** Tag of a template whose strings from outside are cleaned and stay on one line. */
+/** Tag of a template: the strings put into it are cleaned and put on one line. */
 export function printable(
   parts: TemplateStringsArray,
   ...values: readonly (string | number | PrintableText)[]

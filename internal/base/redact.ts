@@ -3,13 +3,13 @@ import { DomainError } from "./errors.ts";
 
 /** Replaces each secret. */
 const REDACTED = "[redacted]";
-/** The limits of patterns: each costs a pass over every text. */
+/** The limits of patterns, because each pattern costs a pass over every text. */
 const MAX_PATTERNS = 32;
 const MAX_PATTERN_CHARS = 1000;
 
 /** A value in quotes, or up to the next blank. */
 const VALUE = `(?:\\\\?"[^"\\n]*"|'[^'\\n]*'|[^\\s"']\\S*)`;
-/** A quota says `count/secrets=1`: a number is no secret there. */
+/** A quota says `count/secrets=1`: there, a number is not a secret. */
 const SECRETS_NOT_COUNTED = `secrets\\\\?["']?\\s*[:=]\\s*(?:\\\\?"[^"\\n]*"|'[^'\\n]*'|[0-9]*[^\\s"'0-9,]\\S*)`;
 const NAMES = "(api[_-]?key|access[_-]?key|private[_-]?key|token|password|passwd|passphrase)[\\w-]*";
 const SECRET = "secret(s[\\w-]+|[a-rt-z0-9_-][\\w-]*)?";
@@ -93,7 +93,7 @@ export class Redactor {
     return withoutSpans(text, this.find(text));
   }
 
-  /** The secrets' positions, in order; no two touch. */
+  /** The secrets' positions, in order; they neither overlap nor touch. */
   find(text: string): readonly TextRange[] {
     // A search costs thirty times as much as a test, and most texts hold no secret.
     const hits = this.#patternsFor(text).filter((pattern) => pattern.test(text));
@@ -143,9 +143,7 @@ function withoutSpans(text: string, spans: readonly TextRange[]): string {
   return done === 0 ? text : out + text.slice(done);
 }
 
-/**
- * Text before a possible secret is held back until it is certain, up to this length: a secret of this length is found.
- */
+/** The last characters of a text are held back, up to this number: a secret of this length is thus found as a whole. */
 const HOLD_CHARS = 4096;
 /** The beginning of a longer secret is remembered, so that the rest is recognised. */
 const HEAD_CHARS = 512;

@@ -1,7 +1,8 @@
 import { firstOf } from "./abort.ts";
 
 /**
- * Wakes waiting code when something has changed. It carries no data, so a slow waiter misses no more than a wake-up.
+ * Wakes waiting code when something has changed. Notifications carry no data, so a slow waiter loses nothing if it
+ * misses some.
  */
 export class SignalBus {
   #waiters: Set<() => void> = new Set();
@@ -14,7 +15,7 @@ export class SignalBus {
     for (const listener of this.#listeners) listener();
   }
 
-  /** Calls `listener` at each notification until the returned function is called. It must not throw. */
+  /** Calls `listener` at each notification until the returned function is called. `listener` must not throw. */
   listen(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

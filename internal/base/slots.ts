@@ -28,7 +28,7 @@ export class Slots {
       await raceSignal(promise, signal);
     } catch (err) {
       const wasWaiting = this.#waiting.delete(resolve);
-      if (!wasWaiting) this.#leave(); // it was given a slot at the moment it gave up
+      if (!wasWaiting) this.#leave(); // the slot arrived just as the signal was aborted: pass it on
       throw err;
     }
   }

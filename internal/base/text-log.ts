@@ -1,6 +1,6 @@
 import { oneLine } from "./sanitise.ts";
 
-/** The part of a stream that log lines are written to. */
+/** The part of a stream's interface through which log lines are written. */
 interface Lines {
   write(line: string): void;
 }

@@ -1,7 +1,7 @@
 /** Marks that take no column of their own: combining marks, joiners, variation selectors, format characters. */
 const ZERO_WIDTH = /^(?:\p{Mn}|\p{Me}|\p{Cf}|[\u1160-\u11ff])$/u;
 
-/** First and last code point of the stretches that terminals draw two columns wide (East Asian Wide and emoji). */
+/** First and last code point of each range that terminals draw two columns wide (East Asian Wide and emoji). */
 const WIDE: readonly (readonly [number, number])[] = [
   [0x1100, 0x115f],
   [0x231a, 0x231b],
@@ -110,8 +110,8 @@ function codePointWidth(character: string): 0 | 1 | 2 {
 }
 
 /**
- * Columns that plain text takes in a terminal, as tmux counts them: code point by code point; one after a zero-width
- * joiner adds nothing. The text has no escape sequences (see `sanitise.ts`).
+ * Columns that plain text takes in a terminal, as tmux counts them: code point by code point; a code point after a
+ * zero-width joiner adds nothing. The text has no escape sequences (see `sanitise.ts`).
  */
 export function textWidth(text: string): number {
   let width = 0;
@@ -123,7 +123,9 @@ export function textWidth(text: string): number {
   return width;
 }
 
-/** The longest beginning of `text` that fits `columns`; if something is cut, it ends with `…` in the last column. */
+/**
+ * The longest beginning of `text` that fits `columns`; a text that was cut ends with `…`, unless there is no column.
+ */
 export function clipText(text: string, columns: number): string {
   if (textWidth(text) <= columns) return text;
   if (columns <= 0) return "";

@@ -13,7 +13,7 @@ export class TokenBucket {
     this.#at = now;
   }
 
-  /** The tokens at `now`, fractions included. Below 0: reserved. */
+  /** The tokens at `now`, fractions included. Below 0: that many are reserved. */
   fill(now: number): number {
     this.#left = Math.min(this.#size, this.#left + (now - this.#at) / this.#everyMs);
     this.#at = now;

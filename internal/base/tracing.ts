@@ -18,7 +18,7 @@ export interface TraceSpan {
 export interface Tracer {
   /**
    * The span of an incoming call. `traceparent` is the caller's header; without one, or with a malformed one, a new
-   * trace begins. Undefined: nothing is to be kept or passed on.
+   * trace begins. Undefined: there is nothing to keep or to pass on.
    */
   begin(name: string, traceparent: string | undefined, attributes?: SpanAttributes): TraceSpan | undefined;
 }
@@ -26,7 +26,7 @@ export interface Tracer {
 export interface TraceParent {
   readonly traceId: string;
   readonly spanId: string;
-  /** Eight bits; the lowest: the caller keeps this trace. */
+  /** Eight bits; the lowest is set if the caller keeps this trace. */
   readonly flags: number;
 }
 
