@@ -4,7 +4,7 @@ import { isHost } from "../base/text/host-name.ts";
 type BeadPlace =
   | { readonly type: "local" }
   /**
-   * `session`: the id of the agent's session, if the bead has it. `server`: the control plane that started it,
+   * `session`: the id of the agent's session, if the bead has it. `server`: the control plane that started the session,
    * `HOST:PORT`.
    */
   | {

@@ -11,7 +11,7 @@ export type BeadLookup =
       readonly host: string;
       readonly port: number;
       readonly session?: string | undefined;
-      /** The control plane that started it, `HOST:PORT`. */
+      /** The control plane that started the session, `HOST:PORT`. */
       readonly server?: string | undefined;
     }
   /** A session of a control plane; `server`: `HOST:PORT`. */

@@ -3,8 +3,8 @@ import { SENDER_HEADER, SENDER_ROLE_HEADER } from "../rpc/port/caller.ts";
 import type { Actor } from "./session-backend.ts";
 
 /**
- * Headers by which a sidecar that trusts us knows the caller of a forwarded call, the role that limits the call, and
- * the trace. `span`: that of the call to the sidecar; default: the caller's.
+ * Headers for a sidecar that trusts us: they name the caller of a forwarded call, the role that limits the call, and
+ * the trace. `span`: the span of the call to the sidecar; default: the caller's.
  */
 export function callerHeaders(
   { identity, role, trace }: Pick<Actor, "identity"> & Partial<Actor>,

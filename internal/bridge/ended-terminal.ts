@@ -7,7 +7,9 @@ const { peek, status, getNudge } = SidecarService.method;
 /** Calls that can be answered after an agent has ended. */
 const LOOKS: ReadonlySet<unknown> = new Set([peek, status, getNudge]);
 
-/** The terminal of a session that has ended: `look` answers the calls that read it; all others fail with `why`. */
+/**
+ * The terminal of a session that has ended: `look` answers the calls that read its state; all others fail with `why`.
+ */
 export function endedTerminal(look: SessionTerminal["unary"], why: () => DomainError): SessionTerminal {
   return {
     unary: <I extends DescMessage, O extends DescMessage>(

@@ -4,7 +4,7 @@ import type { AgentStateName, Dialog } from "../session/types.ts";
 export interface SessionConfig {
   readonly project: string;
   readonly sessionId: string;
-  /** An existing folder, by the requested name. */
+  /** The requested path of an existing folder. */
   readonly repoPath: string;
   /**
    * Working folder for a child that is spawned before `start` resolves: leads to the folder that was checked, even if
@@ -31,13 +31,14 @@ export type AgentEvent =
       readonly stream: "stdout" | "stderr";
       readonly text: string;
       /**
-       * The number of UTF-16 units at the beginning of `text` that the model wrote; the rest is of tools, or a notice.
+       * The number of UTF-16 units at the beginning of `text` that the model wrote; the rest comes from tools, or is a
+       * notice.
        */
       readonly modelChars?: number | undefined;
     }
   /**
    * The agent's state by its own report: ready for a message, working, or waiting for an answer. `hasFailed`: the turn
-   * that this ends was cut off, or the model refused.
+   * that has just ended was cut off, or the model refused it.
    */
   | { readonly type: "phase"; readonly state: AgentStateName; readonly hasFailed?: true | undefined }
   /** The agent program's own id of its conversation. */
@@ -57,7 +58,8 @@ export interface AgentInput {
 }
 
 /**
- * `submitted`: written, and accepted by the agent's protocol. `queued`: written while the agent works; it comes next.
+ * `submitted`: written, and accepted by the agent's protocol. `queued`: written while the agent is working; the agent
+ * takes it next.
  */
 export interface InputOutcome {
   readonly outcome: "submitted" | "queued" | "unknown" | "agent-dead" | "unsafe";

@@ -26,7 +26,7 @@ export function checkAgent({ agent, role }: Options, roles: readonly string[]): 
   });
 }
 
-/** The options for the provider, which does not see those that name the agent. */
+/** The options without those that name the agent, which the provider does not get. */
 export function withoutAgent({ agent: _agent, role: _role, ...options }: Options): Options {
   return options;
 }

@@ -51,7 +51,7 @@ export interface SessionInfo extends SessionKey {
   readonly restarts: number;
   /** The agent program's own id of its conversation; empty: unknown. */
   readonly agentSessionId: string;
-  /** Only while running without a terminal: the agent's own report. */
+  /** The agent's own report; only while it is running without a terminal. */
   readonly activity?: AgentActivity | undefined;
   /** Only in a pod: the address of its sidecar in the cluster. */
   readonly sidecar?: { readonly host: string; readonly port: number } | undefined;
@@ -98,9 +98,9 @@ export type EncodedMessage = Uint8Array;
  */
 export interface EventFeed {
   /**
-   * Writes them to `target` as fast as it accepts them; resolves after the session's last event. Nothing is buffered
-   * for a slow target: events that it misses are reported as a gap. Rejects with a DomainError, or with the signal's
-   * reason.
+   * Writes the events to `target` as fast as it accepts them; resolves after the session's last event. Nothing is
+   * buffered for a slow target: events that it misses are reported as a gap. Rejects with a DomainError, or with the
+   * signal's reason.
    */
   pipe(target: FrameTarget, signal: AbortSignal): Promise<void>;
 }
@@ -136,8 +136,8 @@ export type SessionChange =
   | { readonly type: "gone"; readonly session: SessionInfo };
 
 /**
- * The place where sessions run: child processes of this host (`LocalSessions`), or pods of a cluster. Callers are
- * authorized before: sessions are in the caller's own project, and the role suffices. Methods throw DomainErrors:
+ * The place where sessions run: child processes of this host (`LocalSessions`), or pods of a cluster. Callers have
+ * already been authorized: each session is in the caller's project, and the role suffices. Methods throw DomainErrors:
  * `not-found` for a session that is not kept, `unavailable` for one that is unreachable now.
  */
 export interface SessionBackend {
@@ -153,18 +153,19 @@ export interface SessionBackend {
   /** Undefined: the session is not kept. */
   get(key: SessionKey): SessionInfo | undefined;
   /**
-   * Called before a session counts as missing, where another process may have started it. When it resolves, the answer
-   * of `get` is right.
+   * Called before a session counts as missing. When it resolves, the answer of `get` is right. Absent: `get` is always
+   * right, since no other process starts sessions.
    * @throws DomainError `unavailable` if the session's existence cannot be checked
    */
   readonly confirmMissing?: (key: SessionKey, signal: AbortSignal) => Promise<void>;
   /**
-   * As `get`, but queries the position of the events if it is not known here; without it if there is no answer in time.
+   * Like `get`, but also asks the sidecar for what is not known here, e.g. the position of the events. If the sidecar
+   * does not answer in time, the result is that of `get`.
    */
   readonly describe?: (key: SessionKey, signal: AbortSignal) => Promise<SessionInfo | undefined>;
-  /** All sessions that are kept of a project, the oldest first. */
+  /** All sessions of a project that are kept, the oldest first. */
   list(project: string): readonly SessionInfo[];
-  /** Why `list` may lack sessions, for a person; empty: it does not. Undefined: it never does. */
+  /** The reason, for a person, why `list` may lack sessions; empty: it is complete. Absent: it is always complete. */
   readonly listFault?: (project: string) => string;
   /**
    * Changes of a project's sessions from this call on. Bounded: a slow reader gets only the last change of each

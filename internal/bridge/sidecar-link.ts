@@ -81,7 +81,7 @@ function spanOf(method: DescMethod, { trace }: Sender): TraceSpan | undefined {
   return trace?.child(`${service}/${method.name}`, "client", attributes);
 }
 
-/** Maps the errors of a stream for callers, and ends its span with it. */
+/** Maps the errors of a stream for callers, and ends the span when the stream ends. */
 async function* followed<T>(
   messages: AsyncIterable<T>,
   signal: AbortSignal,
@@ -100,9 +100,9 @@ async function* followed<T>(
 }
 
 /**
- * The error for a failed call: the reason of a caller that left, a DomainError, or a bug unchanged. An untrusted
- * connection to the sidecar, in either direction, is not the fault of the caller's credentials. Errors contain no
- * paths.
+ * The error for a failed call: the signal's reason if the caller has left, otherwise a DomainError; a bug is returned
+ * unchanged. An untrusted connection to the sidecar, in either direction, is not the fault of the caller's credentials.
+ * Errors contain no paths.
  */
 function failure(err: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason;
@@ -118,7 +118,7 @@ function failure(err: unknown, signal: AbortSignal): unknown {
 /**
  * `unauthenticated`: we refused the server's certificate; a refusal by the sidecar itself has no such cause.
  * `unavailable`: the server refused ours, or closed the connection before its first frame, as after a slow handshake;
- * or this side gave the connection up. An answer of the sidecar is neither.
+ * or this side gave the connection up. Undefined for an answer of the sidecar.
  */
 function withoutAnswer(err: unknown): "unauthenticated" | "unavailable" | undefined {
   if (!(err instanceof ConnectError)) return undefined;

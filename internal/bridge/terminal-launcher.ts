@@ -15,7 +15,7 @@ export interface TerminalConfig extends SessionConfig {
 export interface TerminalEnd {
   readonly error?: string;
   readonly exitCode?: number;
-  /** The end was not observed: the session's last event, if there is one, states how it ended. */
+  /** The end was not observed: the session's last event, if there is one, states how the session ended. */
   readonly isUnknown?: true;
 }
 
@@ -32,7 +32,7 @@ export interface LaunchedTerminal {
   release(): void;
   /**
    * Asks the agent to end, then sends TERM and KILL within `graceMs`; 0: KILL at once. Resolves when nothing is left.
-   * May be called again with a shorter time meanwhile.
+   * May be called again meanwhile, with a shorter time.
    */
   stop(graceMs: number): Promise<void>;
 }

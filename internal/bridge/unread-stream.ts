@@ -11,7 +11,7 @@ export const UNREAD_BYTES = 64 * 1024;
 
 /**
  * A streaming response that bypasses Connect: sends the headers at once, then what `write` writes. The handler must
- * return it only once the request has been validated.
+ * validate the request before it calls this.
  */
 export function unreadStream(
   context: HandlerContext,

@@ -24,7 +24,7 @@ export interface BridgeServiceDeps {
 }
 
 export interface BridgeLimits {
-  /** Per issuer and project, whatever subjects the issuer's tokens name, since the issuer chooses those. */
+  /** Per issuer and project: subjects do not count separately, since the issuer chooses them. */
   readonly startsPerMinute: number;
   /** Per issuer and session: SendInput, Nudge, SendKeys and Respond together. */
   readonly inputsPerMinute: number;

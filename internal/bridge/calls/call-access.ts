@@ -33,7 +33,8 @@ export class CallAccess {
   }
 
   /**
-   * The project of the call. @throws DomainError `denied` if the request names another project; empty: it names none
+   * The project of the caller's token. `named`: the project in the request; empty: none. @throws DomainError `denied`
+   * if the request names another project
    */
   project(context: HandlerContext, named: string): string {
     const claims = claimsOf(context);
@@ -44,8 +45,8 @@ export class CallAccess {
   }
 
   /**
-   * As `project`, for a call whose authorization also depends on `decide`, about a session that need not exist. Audits
-   * a single decision: the error of `decide` if it throws.
+   * Like `project`, for a call that `decide` must allow too; the session that the call names need not exist. Audits a
+   * single decision: the error of `decide` if it throws.
    */
   async deciding<T>(context: HandlerContext, named: string, session: string, decide: () => Promise<T>): Promise<T> {
     const about = { project: named, session: session || undefined };
@@ -66,7 +67,7 @@ export class CallAccess {
    * Finds a session for the caller.
    * @param admit checks further conditions of the call; its error is audited as the decision
    * @throws DomainError `invalid` without an id, `not-found` for a session that is not in the caller's project;
-   * `unavailable` when that cannot be found out
+   * `unavailable` if it cannot be determined whether the session exists
    */
   async session(context: HandlerContext, id: string, admit?: (key: SessionKey) => void): Promise<SessionKey> {
     const claims = claimsOf(context);
@@ -109,8 +110,8 @@ function refusalOf(check: () => void): DomainError | undefined {
 }
 
 /**
- * Adds the correlation id of the audit log. Not to `not-found`, which must look the same for a session of another
- * project.
+ * Adds the correlation id of the audit log to an error. Not used for `not-found`, which must look the same for a
+ * session of another project.
  */
 function numbered({ values }: HandlerContext, { kind, message, fields }: DomainError): DomainError {
   return new DomainError(kind, message, { fields: { ...fields, correlation_id: values.get(correlationKey) } });

@@ -18,7 +18,7 @@ import { type DueUpdate, type TakenUpdate, UpdateQueue } from "./update-queue.ts
 
 export interface SessionsWatchRequest {
   readonly project: string;
-  /** Labels that a session must have, all of them. */
+  /** A session is shown only if it has all these labels. */
   readonly labels: Readonly<Record<string, string>>;
   /** Lines of each screen; 0: no screens. */
   readonly lines: number;
@@ -40,12 +40,12 @@ export interface WatchedSession {
 interface Seen {
   receipt?: NudgeReceipt;
   screen: readonly string[];
-  /** Stops following the screen; undefined: it is not followed. */
+  /** Stops following the screen; undefined: the screen is not followed. */
   following?: AbortController;
 }
 
 const { status: statusMethod, watchOutput } = SidecarService.method;
-/** Omit the status of a sidecar that has not answered within this time. */
+/** The status of a sidecar that has not answered within this time is omitted. */
 const STATUS_MS = 2000;
 /** The most sidecars that are asked concurrently for one reader. */
 const LOOKS = 16;
@@ -95,7 +95,10 @@ export class SessionsWatch {
     }
   }
 
-  /** Asks the sidecars of changed sessions, a few at a time, so that one that does not answer delays no other. */
+  /**
+   * Asks the sidecars of changed sessions, a few at a time, so that a sidecar that does not answer does not delay the
+   * others.
+   */
   #lookAtDue(signal: AbortSignal): void {
     while (this.#looking.size < LOOKS && this.#looked.length < LOOKS) {
       const taken = this.#queue.take(this.#looking);
@@ -123,7 +126,7 @@ export class SessionsWatch {
 
   #changed(change: SessionChange): void {
     const { session } = change;
-    // A session that is gone may have lost its labels: report it to readers that were sent it before.
+    // A session that is gone may have lost its labels: report its end if the reader knows the session.
     if (change.type === "gone" ? !this.#seen.has(session.id) : !this.#hasLabels(session)) return;
     const seen = this.#seen.get(session.id) ?? { screen: [] };
     this.#seen.set(session.id, seen);
@@ -176,7 +179,7 @@ export class SessionsWatch {
       return await firstOf(signal, asked, late);
     } catch {
       signal.throwIfAborted();
-      return undefined; // it is ending: the session's next change says so
+      return undefined; // no status now; if the session is ending, its next change says so
     }
   }
 

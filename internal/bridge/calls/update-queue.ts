@@ -3,7 +3,7 @@ export interface DueUpdate<T> {
   readonly value: T;
   /** Position in the stream; the first is 1. */
   readonly seq: bigint;
-  /** The first of the updates just before it that the reader did not get; absent: it got all. */
+  /** Position of the first update that the reader missed just before this one; absent: the reader missed none. */
   readonly missedFrom?: bigint | undefined;
 }
 

@@ -41,9 +41,9 @@ export interface AgentSession {
   readonly restarts: number;
   /** The agent program's own id of its conversation, as it was last reported; empty: unknown. */
   readonly agentSessionId: string;
-  /** Asks for what its terminal alone knows of it. Never rejects. */
+  /** Asks the terminal for the facts about the agent that only the terminal knows. Never rejects. */
   refresh?(signal: AbortSignal): Promise<void>;
-  /** The agent works, even silently, or waits for a person or a limit: it does not count as idle. */
+  /** The agent is working, even silently, or is waiting for a person or a limit: it does not count as idle. */
   readonly isOccupied: boolean;
   /** Undefined: its terminal shows the activity, or the agent has reported none yet. */
   readonly activity?: AgentActivity | undefined;
@@ -57,7 +57,7 @@ export interface AgentSession {
   recallPosition(request: EventsRequest, caller: Actor, signal: AbortSignal): Promise<void>;
   /** Stores an acknowledged position beyond the life of this process, if possible. */
   keepPosition(position: AckedPosition, caller: Actor, signal: AbortSignal): Promise<void>;
-  /** `graceMs` 0: KILL at once. Resolves when the agent has ended. */
+  /** `graceMs` 0: the agent is killed at once. Resolves when the agent has ended. */
   stop(graceMs: number): Promise<void>;
   /** Appends the session's last event; afterwards this object owns no resources. */
   finish(end: AgentEnd): Promise<void>;

@@ -34,7 +34,8 @@ export interface FinalSnapshot {
 }
 
 /**
- * Reads it from the sidecar of an agent that has just ended; undefined if the sidecar does not answer within a second.
+ * Reads the final snapshot from the sidecar of an agent that has just ended; undefined if the sidecar does not answer
+ * within a second.
  */
 export async function takeFinalSnapshot(clock: Clock, terminal: SessionTerminal): Promise<FinalSnapshot | undefined> {
   const stop = new AbortController();

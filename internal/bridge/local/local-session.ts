@@ -27,7 +27,7 @@ export interface LocalSessionDeps {
 }
 
 export interface LocalSessionOptions {
-  /** Stop an agent that is idle for this long while no one sends, follows it live or is attached. Infinity: never. */
+  /** An agent that has been idle for this long is stopped if no one follows it live or is attached. Infinity: never. */
   readonly idleTimeoutMs: number;
   readonly stopGraceMs: number;
 }
@@ -97,7 +97,7 @@ export class LocalSession {
     };
   }
 
-  /** As `info`, with what only the agent's terminal knows. */
+  /** Like `info`, but first asks the agent's terminal for the facts that only the terminal knows. */
   async describe(signal: AbortSignal): Promise<SessionInfo> {
     if (this.#state.type === "running") await this.#agent.refresh?.(signal);
     return this.info();
@@ -116,7 +116,7 @@ export class LocalSession {
     await finished.catch((err: unknown) => this.#bug(err));
   }
 
-  /** Begins to stop the session; with `force`, kills the agent of one that is already stopping. */
+  /** Begins to stop the session. `force`: kills the agent, even if the session is already stopping. */
   stop(why: StopReason, force: boolean): void {
     const before = this.#state.type;
     if (this.hasEnded) return;
@@ -127,7 +127,7 @@ export class LocalSession {
   }
 
   /**
-   * Waits while the session starts. @throws DomainError `precondition` if it is not running, else as
+   * Waits while the session is starting. @throws DomainError `precondition` if the session is not running, otherwise as
    * `AgentSession.send`
    */
   async send(input: InputRequest, caller: Actor, signal: AbortSignal): Promise<InputResult> {

@@ -40,11 +40,11 @@ export interface LocalSessionsDeps {
   readonly logger: Logger;
   /** Removes secrets from event texts. */
   readonly redactor: Redactor;
-  /** Those in the configuration. */
+  /** The providers in the configuration. */
   readonly providers: readonly Provider[];
   /** Absent: providers cannot use the mode `terminal` here. */
   readonly terminals?: TerminalLauncher | undefined;
-  /** Allows or denies a project to start sessions. Default: all may. @throws DomainError `denied` */
+  /** Default: every project may start sessions. @throws DomainError `denied` for a project that may not */
   readonly checkProject?: ((project: string) => void) | undefined;
   readonly metrics?: BridgeMetrics;
   /** Absent: agents get no tokens. */
@@ -86,10 +86,10 @@ export class LocalSessions implements SessionBackend, Task {
   readonly #providers: ProviderRegistry;
   readonly #table: SessionTable;
   readonly #changes = new SessionChanges();
-  /** Sessions whose provider is being checked, with the result. */
+  /** Sessions whose provider is being checked; the promise settles with the result. */
   readonly #admissions = new Map<LocalSession, Promise<void>>();
   readonly #running = new Set<Promise<void>>();
-  /** The sessions of an earlier daemon are in the table. */
+  /** Resolves when the sessions of an earlier daemon have been adopted. */
   readonly #ready = Promise.withResolvers<void>();
   readonly #closing = new AbortController();
 
@@ -108,7 +108,7 @@ export class LocalSessions implements SessionBackend, Task {
 
   async run(signal: AbortSignal): Promise<void> {
     const survivors = await this.#survivors(signal);
-    // Wait: until then a running session would be shown as starting, and without positions of its events.
+    // Wait: until adopted, a running session would be shown as starting, without the position of its events.
     await Promise.all(survivors.map((survivor) => this.#adopt(survivor)));
     this.#deps.tokens?.removeOthers();
     this.#ready.resolve();

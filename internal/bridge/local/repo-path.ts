@@ -13,8 +13,8 @@ export interface CheckedFolder extends Disposable {
 
 /**
  * Opens the folder at `path` if it is one of `allowed`, or below one. An allowed path is absolute; a part `*` in it
- * matches any one part. Parts are compared byte by byte, without normalisation. The administrator's part, up to the
- * first `*`, may contain links; no later part may be one.
+ * matches any one part. Parts are compared byte by byte, without normalisation. The prefix up to the first `*`, which
+ * the administrator chose, may contain links; no later part may be a link.
  *
  * @throws DomainError `denied` for a path that is not allowed or leads through a link, `invalid` for one that is not
  * absolute or not a folder
@@ -25,7 +25,7 @@ export function openRepo(path: string, allowed: readonly string[]): CheckedFolde
   if (parts === undefined) throw notAllowed();
   const roots = allowed.map(rootOf).filter((root) => isBelow(parts, root));
   if (roots.length === 0) throw notAllowed();
-  // If several paths allow it, trust the longest part that an administrator has named.
+  // If several paths allow the folder, trust the longest prefix that the administrator chose.
   const trusted = Math.max(...roots.map(({ fixed }) => fixed));
   const fd = openAt(parts, trusted);
   const cwd = HAS_PROC ? `/proc/${process.pid}/fd/${fd}` : path;

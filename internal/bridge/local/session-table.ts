@@ -11,8 +11,9 @@ export interface TableLimits {
 }
 
 /**
- * Limits of ended sessions of all projects, by number and by bytes of their events. Beyond these, the oldest sessions
- * of the project that keeps most are dropped early, so that a project with many displaces only its own.
+ * Limits of ended sessions of all projects, by number and by bytes of their events. Beyond these, the sessions that
+ * ended first are dropped early, from the project that keeps the most, so that a project with many sessions displaces
+ * only its own.
  */
 const MAX_ENDED = 1000;
 const MAX_ENDED_BYTES = 256 * 1024 * 1024;
@@ -93,8 +94,8 @@ export class SessionTable<S extends Kept = LocalSession> {
 }
 
 /**
- * Removes the oldest item of the heaviest list, until all lists together weigh no more than `most`; returns the
- * removed.
+ * Removes the oldest item of the heaviest list, until all lists together weigh no more than `most`; returns the removed
+ * items.
  */
 function beyond<T>(lists: readonly T[][], most: number, weightOf: (item: T) => number): readonly T[] {
   const weighed = lists.map((items) => ({ items, weight: items.reduce((sum, item) => sum + weightOf(item), 0) }));

@@ -21,12 +21,12 @@ export interface SessionTokensDeps {
 
 type TokenSession = Pick<StartRequest, "project" | "id" | "agentOpts">;
 
-/** A token is renewed at half of its lifetime; a failed renewal is retried this often in the other half. */
+/** A token is renewed at half of its lifetime; a failed renewal is retried this many times in the other half. */
 const TRIES_LEFT = 20;
 
 /**
- * A file with its own token for each running session, of mode 0600 and always complete: it exists before the agent
- * starts, is replaced at half of the token's lifetime, and is removed when nothing of the session is left.
+ * Keeps a token file for each running session, of mode 0600 and always complete: it exists before the agent starts, is
+ * replaced at half of the token's lifetime, and is removed when nothing of the session is left.
  */
 export class SessionTokens {
   readonly #deps: SessionTokensDeps;

@@ -7,7 +7,7 @@ interface Batch<T> {
   waiting: number;
 }
 
-/** Makes one call for all callers of the same turn; the call starts after each of them asked. */
+/** Makes one call for all callers of one turn of the event loop; the call starts after each of them has asked. */
 export class SharedCall<T> {
   readonly #call: (signal: AbortSignal) => Promise<T>;
   /** The batch whose call has not started. */

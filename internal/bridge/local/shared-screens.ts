@@ -8,13 +8,13 @@ type Open = (request: SidecarWatchRequest, signal: AbortSignal) => AsyncIterable
 
 /** Field `kind` of `SidecarOutputUpdate`. */
 const KIND_FIELD = 4;
-/** Appended to an update: of a repeated field the last value counts. */
+/** Appended to an update, makes it a snapshot: if a field occurs twice, its last value counts. */
 const AS_SNAPSHOT = Uint8Array.of(KIND_FIELD << 3, UpdateKind.SNAPSHOT);
 
 /**
  * Watchers of one session's screen. Watchers that want the same lines at the same rate share one stream of the sidecar,
- * from the first to the last of them. Updates are passed on as encoded by the sidecar. A late watcher begins with the
- * last picture; a slow one gets the newest picture when it is ready, and delays no other.
+ * which is open while any of them watches. Updates are passed on as encoded by the sidecar. A late watcher begins with
+ * the last picture; a slow one gets the newest picture when it is ready for it, and does not delay the others.
  */
 export class SharedScreens {
   readonly #open: Open;

@@ -5,7 +5,7 @@ import { DomainError } from "../../base/errors.ts";
 import { SidecarService, SidecarStreamEventsRequestSchema } from "../../gen/gastown/v1/sidecar_pb.ts";
 import type { Actor, SessionTerminal } from "../session-backend.ts";
 
-/** A number that no event has: asked for events after it, a sidecar refuses and names its last event. */
+/** A number that no event has: a sidecar that is asked for events after it refuses, and names its last event. */
 const NO_SEQ = 2n ** 64n - 1n;
 const BRIDGE: Actor = { identity: "bridge", role: "read" };
 

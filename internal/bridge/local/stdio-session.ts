@@ -50,7 +50,7 @@ export class StdioSession implements AgentSession {
   /** Aborted after the session's last event. */
   readonly #life = new AbortController();
   readonly #stopped = Promise.withResolvers<AgentEnd>();
-  /** Writes pending text. */
+  /** The run of `#events`, which writes pending text. */
   #writing: Promise<void> | undefined;
   #handle: SessionHandle | undefined;
   #activity: AgentActivity | undefined;
@@ -94,7 +94,7 @@ export class StdioSession implements AgentSession {
     return { outcome, seq, error };
   }
 
-  /** The agent does not outlive this process, and so neither does a position. */
+  /** There is nothing to restore: neither the agent nor a position outlives this process. */
   async recallPosition(): Promise<void> {}
 
   async keepPosition(): Promise<void> {}

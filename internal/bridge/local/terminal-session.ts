@@ -221,7 +221,10 @@ export class TerminalSession implements AgentSession {
     this.#told.notify();
   }
 
-  /** After the last event, the sidecar lingers for a last status. Releases it then, and kills it if it does not end. */
+  /**
+   * After the last event, the sidecar lingers so that its final state can be read. Reads that, releases the sidecar,
+   * and kills it if it does not end.
+   */
   async #leave(): Promise<void> {
     const { clock } = this.#deps;
     const launched = this.#launched;
@@ -269,8 +272,8 @@ export class TerminalSession implements AgentSession {
   }
 
   /**
-   * Resolves when the first event has arrived; of a survivor, all events so far, because its readers may know
-   * positions.
+   * Resolves when the first event has arrived; for a survivor, when all events so far have, because its readers may
+   * know positions.
    */
   async #caughtUp(terminal: SessionTerminal): Promise<void> {
     const { clock, isSurvivor } = this.#deps;
@@ -278,7 +281,7 @@ export class TerminalSession implements AgentSession {
     await this.#until(() => this.log.head >= head || this.log.isOver, isSurvivor ? CATCH_UP_MS : FIRST_EVENT_MS);
   }
 
-  /** Waits until an event makes it true, at most `ms`. */
+  /** Waits until an event makes `isTrue` return true, for at most `ms`. */
   async #until(isTrue: () => boolean, ms: number): Promise<void> {
     const { clock } = this.#deps;
     const end = clock.monotonicMs() + ms;
@@ -290,8 +293,8 @@ export class TerminalSession implements AgentSession {
 }
 
 /**
- * Wraps a terminal: input through it counts as activity of the session, and read-only calls are shared. `told` is
- * called with each status.
+ * Wraps a terminal: input through it counts as activity of the session, and an open stream as attendance; callers share
+ * Status calls and streams of the screen. `told` is called with each status.
  */
 function withActivity(
   terminal: SessionTerminal,
