@@ -17,7 +17,7 @@ export function checkArgumentBytes(argv: readonly string[], readBytes: () => Buf
   } catch {
     return;
   }
-  if (isText(bytes)) return; // the character itself
+  if (isText(bytes)) return; // the arguments contain the character itself
   throw new DomainError("invalid", "an argument is not UTF-8", {
     fields: { hint: "convert it, e.g. with iconv -f latin1 -t utf-8" },
   });

@@ -5,14 +5,14 @@ import { nearestName } from "./nearest-name.ts";
 
 /** One flag. The name is the key in the spec, without dashes. */
 export interface FlagSpec {
-  /** `count` takes whole numbers, `duration` gives milliseconds (`300ms`, `1.5s`, `10m`), `list` may repeat. */
+  /** `number` takes whole numbers, `duration` gives milliseconds (`300ms`, `1.5s`, `10m`), `list` may repeat. */
   readonly type: "string" | "boolean" | "number" | "duration" | "list";
   readonly short?: string;
   /**
    * Environment variable read when the flag is absent. A list is split at commas; an empty variable counts as absent.
    */
   readonly env?: string;
-  /** An empty text is a value too. Otherwise it is refused: it mostly comes from a variable that is not set. */
+  /** True: an empty text is a valid value. Otherwise it is refused: it mostly comes from a variable that is not set. */
   readonly allowEmpty?: boolean;
 }
 

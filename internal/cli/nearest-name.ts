@@ -1,4 +1,4 @@
-/** Edits (insert, delete, replace, swap of neighbours) that turn `a` into `b`. */
+/** The number of edits (insert, delete, replace, swap of neighbours) that turn `a` into `b`. */
 function editDistance(a: string, b: string): number {
   let before: number[] = [];
   let previous = Array.from({ length: b.length + 1 }, (_, column) => column);
@@ -22,7 +22,10 @@ function editDistance(a: string, b: string): number {
   return previous[b.length] ?? 0;
 }
 
-/** The name that was probably meant, or undefined when none is close (more than a third of the letters differ). */
+/**
+ * The name that was probably meant: one that begins with the typed text, or in which at most a third of the letters
+ * differ. Undefined: there is none.
+ */
 export function nearestName(typed: string, names: readonly string[]): string | undefined {
   const limit = Math.max(1, Math.floor(typed.length / 3));
   let best: { readonly name: string; readonly distance: number } | undefined;

@@ -41,7 +41,7 @@ export class Output {
     this.colour = usesColour(sink, env);
   }
 
-  /** Columns of the terminal; 80 where it does not say. */
+  /** Columns of the terminal; 80 if the number is not known. */
   get columns(): number {
     return this.#sink.columns ?? 80;
   }

@@ -1,4 +1,4 @@
-/** Has a terminal show and edit its input again; a terminal that is gone needs nothing. */
+/** Makes a terminal echo and edit its input again. Does nothing if the terminal is gone. */
 export function leaveRawMode(stdin: Pick<NodeJS.ReadStream, "setRawMode">): void {
   try {
     stdin.setRawMode(false);

@@ -121,7 +121,7 @@ export async function runMain(options: RunMainOptions, main: Main, host: Host = 
   const { argv, env, stdout, stderr } = host;
   const context = {
     ...{ argv: argv.slice(2), env, stdout, stderr, signal: stop.signal, clock: systemClock },
-    // Created on first use: most programs never read it, and creating it takes as long as they run.
+    // Created on first use: most programs never read it, and creating it takes as long as the rest of their run.
     get stdin() {
       return host.stdin;
     },
@@ -187,7 +187,7 @@ function describeBug(name: string, err: unknown): string {
   return `${name}: bug: this should not have happened; please report it\n${plainText(stack)}\n`;
 }
 
-/** Resolves when everything has been written, or has failed and the listeners for that have been called. */
+/** Resolves when everything has been written, or has failed and the listeners for that failure have been called. */
 function flush(stream: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => {
     const settle = () => setImmediate(resolve);

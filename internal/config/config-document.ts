@@ -25,7 +25,7 @@ export class ConfigDocument {
     try {
       if (faults.length === 0) this.value = document.toJS({ maxAliasCount: MAX_ALIASES });
     } catch (err) {
-      faults.push(this.#fault(0, errorText(err))); // an alias without an anchor, or very many
+      faults.push(this.#fault(0, errorText(err))); // an alias without an anchor, or too many aliases
     }
     this.faults = faults;
   }
@@ -45,7 +45,7 @@ export class ConfigDocument {
     return true;
   }
 
-  /** The line of a key, or of the nearest block above it that is there; counted from 1. */
+  /** The line of a key or, if it is not set, of the nearest block above it; counted from 1. */
   lineOf(path: KeyPath): number {
     let node: unknown = this.#root;
     let at = startOf(this.#root) ?? 0;

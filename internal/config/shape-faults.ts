@@ -39,7 +39,7 @@ function isOtherType({ code, path }: Issue): boolean {
   return path.length === 0 && (code === "invalid_type" || code === "invalid_value");
 }
 
-/** A fault of the key at `path`, or of the nearest block above it that is there. */
+/** A fault of the key at `path`, at its line or, if it is not set, at that of the nearest block above it. */
 export function fault(document: ConfigDocument, path: KeyPath, reason: string): ConfigFault {
   return { line: document.lineOf(path), key: keyText(path), reason };
 }

@@ -4,14 +4,14 @@ import { parseDurationMs } from "../base/duration.ts";
 import { Redactor } from "../base/redact.ts";
 import { parseListenAddress } from "../rpc/port/parse-address.ts";
 
-/** The error of a value that is missing or has the wrong type. */
+/** The error for a value that is missing or has the wrong type. */
 function wanted(what: string) {
   return {
     error: ({ input }: { readonly input?: unknown }) => (input === undefined ? "is required" : `must be ${what}`),
   };
 }
 
-/** A text that `read` turns into something else; undefined: it is not `what`. */
+/** A text that `read` converts. If `read` returns undefined, the text is not `what`, which is a fault. */
 function textAs<T>(what: string, read: (value: string) => T | undefined) {
   return z.string(wanted(what)).transform((value, context) => {
     const found = read(value);

@@ -1,8 +1,8 @@
 import { DomainError } from "../../base/errors.ts";
 
 /**
- * Checks that all arguments of `must` are given, and no more than those of `may` beside them. `call` is the command, as
- * in `gt cancel`.
+ * Checks that all arguments of `must` are given, and beyond these no more than those of `may`. `call` is the command,
+ * as in `gt cancel`.
  * @throws DomainError `invalid`
  */
 export function takeArguments(
@@ -27,7 +27,7 @@ export function noArguments(
   if (stray !== undefined) throw usageError(call, `unexpected argument ${JSON.stringify(stray)}`);
 }
 
-/** The error for a call that the command does not take; its hint says where the usage is. */
+/** The error for a call that does not fit the command; its hint says where the usage is. */
 export function usageError(call: string, message: string, hint = `${call} --help shows its usage`): DomainError {
   return new DomainError("invalid", message, { fields: { hint } });
 }

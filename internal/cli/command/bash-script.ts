@@ -38,7 +38,7 @@ function nameOf(program: string): string {
   return program.replaceAll("-", "_");
 }
 
-/** The values of the flags of one place. */
+/** Lines of the script for the values of a command's flags. */
 function valuesOf({ path, flags }: CompletionContext): readonly string[] {
   return flags
     .filter((flag) => flag.takesValue)

@@ -5,7 +5,7 @@ import type { CommandContext } from "./command-context.ts";
 export interface CommandFlag extends FlagSpec {
   /** The placeholder of the value in help, e.g. `N`. Absent for a boolean. */
   readonly value?: string;
-  /** Its meaning. Help adds the environment variable. */
+  /** The flag's meaning. Help adds the name of the environment variable. */
   readonly help: string;
   readonly complete?: readonly string[] | "file" | "folder";
 }
@@ -43,16 +43,16 @@ export type Given<F extends CommandFlags> = Omit<ParsedFlags<F>, "ask">;
 export type CommandTable = Readonly<Record<string, () => Promise<CommandNode>>>;
 
 /**
- * One command of a program: a light value. Parsing, help and completion are derived from it; the code that does the
- * work is imported when `run` is called.
+ * One command of a program. Parsing, help and completion are derived from this description; the code that does the work
+ * is imported when `run` is called.
  */
 export interface Command<F extends CommandFlags = CommandFlags> {
   readonly name: string;
   readonly flags: F;
   readonly help: CommandHelp;
   /**
-   * Completion of the first argument in a shell: these words, `file`, `folder`, `command`, or one of the program's
-   * `lists`.
+   * How a shell completes the first argument: with these words, or with what is named: `file`, `folder`, `command`, or
+   * one of the program's `lists`.
    */
   readonly completion: string | readonly string[];
   /** The commands below it, by the first word; `run` is for calls that name none of them. */
@@ -70,7 +70,7 @@ interface CommandGroup {
 
 export type CommandNode = Command | CommandGroup;
 
-/** A binary: its name, and its effect or commands. `completion` and `help` are added to them. */
+/** A binary: its name, and its effect or commands. The commands `completion` and `help` are added. */
 export type Program = CommandNode & {
   /** Command lines by the word in `completion` that stands for them; each prints the words to choose from. */
   readonly lists?: Readonly<Record<string, string>>;

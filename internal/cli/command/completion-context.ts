@@ -10,7 +10,7 @@ export interface PlaceFlag extends Pick<CommandFlag, "short" | "complete"> {
 
 /** The completions at one place of a command line. */
 export interface CompletionContext {
-  /** The words before it, without the program: empty for the program itself. */
+  /** The words before that place, without the program's name; empty for the program itself. */
   readonly path: string;
   readonly summary: string;
   readonly flags: readonly PlaceFlag[];

@@ -18,8 +18,8 @@ export type ParsedCall =
 type Env = Readonly<Record<string, string | undefined>>;
 
 /**
- * Parses a line: the command in it, then that command's flags and arguments. If the program itself can run, its
- * commands are also found after flags.
+ * Parses a command line: finds the command in it, then reads that command's flags and arguments. If the program itself
+ * can run, its commands are also found after flags.
  * @throws DomainError `invalid` for an unknown flag, then for an unknown command, and as `parseFlags`
  */
 export async function findCall(program: Program, argv: readonly string[], env: Env): Promise<ParsedCall> {

@@ -4,7 +4,10 @@ export interface HelpRow {
   readonly right: string;
 }
 
-/** The left column takes up to this share of the width; the right side of a longer left one is on the next line. */
+/**
+ * The left column takes up to this share of the width; if a left side is longer, its right side begins on the next
+ * line.
+ */
 const LEFT_PART = 0.45;
 
 /** Rows with their right sides one below the other, wrapped. */
