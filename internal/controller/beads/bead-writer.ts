@@ -20,15 +20,15 @@ export interface BeadWriterDeps {
 /** Each worker runs a program; the beads of one project occupy at most half of them. */
 const WORKERS = 4;
 const STEP_MS = 60_000;
-/** Wait while another project's turn with the same bead lasts. */
+/** Interval at which a project tries again while it is another project's turn with the same bead. */
 const AGAIN_MS = 200;
 /** Excludes ids that `bd` would parse as flags. */
 const BEAD_ID = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 
 /**
  * The leader's work on beads: while a session lives, the bead that its pod's label names records the sidecar's address.
- * If several sessions name a bead, it belongs to the project of the oldest, and records that project's youngest
- * session. A bead that was changed by others meanwhile is left alone.
+ * If several sessions name a bead, it belongs to the project of the oldest session, and records that project's
+ * youngest. A bead that was changed by others meanwhile is left alone.
  */
 export class BeadWriter implements Task {
   readonly #deps: BeadWriterDeps;
@@ -81,7 +81,7 @@ export class BeadWriter implements Task {
     const records = [...this.#deps.pods.all()].filter((record) => beadOf(record) === bead);
     const all = records.filter((record) => sidecarOf(record) !== undefined && !isStopping(record));
     const first = all.reduce<SessionRecord | undefined>((a, b) => (a && !isOlder(b, a) ? a : b), undefined);
-    // It is written in the turn of its own project.
+    // The bead is written in the turn of the project to which it belongs.
     if (first !== undefined && first.key.project !== project) return this.#look(first);
     const live = all
       .filter(({ key }) => key.project === project)
@@ -122,7 +122,7 @@ export class BeadWriter implements Task {
   }
 }
 
-/** Excludes a pod that has no address yet: it has not ended. */
+/** False for a pod that has no address yet: its session has not ended. */
 const hasNoPlace = (record: SessionRecord): boolean => isStopping(record) || record.pod.status.podIp !== "";
 
 const isYounger = (a: SessionRecord, b: SessionRecord): boolean => a.pod.createdAt > b.pod.createdAt;

@@ -47,8 +47,8 @@ export function readCaSecret(data: CaSecretData, now: number): CaMaterial {
 }
 
 /**
- * Names of callers' CAs that only the previous CA has signed. Without it their callers would be refused: the operator
- * must have them signed by the new CA.
+ * Names of callers' CAs that only the previous CA has signed. Once the previous CA is no longer trusted, callers of
+ * these CAs would be refused: the operator must have the new CA sign these CAs.
  */
 export function clientsOfPrevious(data: CaSecretData, state: RotationState): readonly string[] {
   if (state.type !== "reissuing" || !data["clients.crt"] || !data["previous.crt"]) return [];

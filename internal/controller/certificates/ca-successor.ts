@@ -47,7 +47,8 @@ export async function introduceSuccessor(
     "next.key": key,
     "chain.crt": signSuccessor(certificate, signer, issuingTime(now)),
   };
-  // A CA with path length 0 may sign no CA, so there is no chain: trust in it ends with it.
+  // A CA with path length 0 may not sign a CA, so there is no chain: peers that trust only this CA will not trust the
+  // next.
   if (factsOf(signer.certificate).pathLength === 0) next["chain.crt"] = "";
   return afterStep(next, startRotation(state, caId(certificate)));
 }

@@ -31,17 +31,19 @@ export interface CertificateCase {
 
 /** The action for a Secret. */
 export type CertificateAction =
-  /** Nothing, until the certificate is due for renewal (wall clock, ms). Infinity: it expires with its CA. */
+  /**
+   * Nothing, until the certificate is due for renewal (wall clock, ms). Infinity: the certificate expires with its CA.
+   */
   | { readonly type: "keep"; readonly renewAt: number }
   /** Write a new key and certificate. */
   | { readonly type: "issue"; readonly why: string }
   /** Update the CAs and lists; the certificate stays. */
   | { readonly type: "refresh"; readonly why: string }
-  /** Delete and begin again: it belongs to an earlier pod of that name, or cannot be written. */
+  /** Delete the Secret and begin again: it belongs to an earlier pod of that name, or cannot be written. */
   | { readonly type: "recreate"; readonly why: string }
   /** Touch nothing: the name is taken by a Secret that is not ours. */
   | { readonly type: "refuse"; readonly why: string }
-  /** Wait: it is being deleted. */
+  /** Wait: the Secret is being deleted. */
   | { readonly type: "wait"; readonly why: string };
 
 /** The input of a policy; `leaf` is undefined if the Secret has no readable certificate. */

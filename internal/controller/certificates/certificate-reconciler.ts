@@ -18,7 +18,7 @@ export interface CertificateReconcilerDeps {
   readonly logger: Logger;
   /** Called after a certificate was written; `why` is a policy's name. */
   readonly onIssued?: (why: string) => void;
-  /** A Secret that a watch shows unchanged is not read again. Absent: there is no watch. */
+  /** A Secret whose version the watch shows unchanged is not read again. Absent: there is no watch. */
   readonly shown?: ShownSecret;
 }
 
@@ -48,7 +48,7 @@ export type CertificateOutcome =
   /** An old Secret must be deleted first. */
   | { readonly type: "waiting"; readonly why: string; readonly again: { readonly inMs: number } };
 
-/** The watch shows an earlier deletion; a finalizer may delay it without a limit. */
+/** Only a fallback: the watch shows the deletion of the Secret, which a finalizer may delay without a limit. */
 const LOOK_AGAIN_MS = 10_000;
 const REFUSED_AGAIN_MS = 60_000;
 

@@ -12,7 +12,7 @@ export interface EventNote {
   readonly message: string;
 }
 
-/** The object of an Event. */
+/** The object that an Event is about. */
 export interface EventObject {
   readonly kind: string;
   readonly namespace: string;

@@ -38,7 +38,7 @@ export class RotationReports {
     this.#deps = deps;
   }
 
-  /** One report for each live session with a certificate. `afresh`: also asks those again that had followed. */
+  /** One report for each live session with a certificate. `afresh`: also asks the sidecars again that have followed. */
   async collect(
     phase: RotationPhase,
     { afresh }: { readonly afresh: boolean },
@@ -72,7 +72,7 @@ export class RotationReports {
       facts !== undefined && facts.issuer === phase.signerName && phase.state.type !== "introducing"
         ? phase.state.current
         : undefined;
-    // Not started: its containers will mount the Secret as it is then.
+    // Not started: the containers will mount the Secret as it is when they start.
     if (!hasStarted(record)) return { session, caSha256: secret?.caSha256, issuer: issuerOf(secret) };
     const inUse = await this.#ask(record, signal);
     const isNewest = inUse !== undefined && inUse.tlsSerial !== "" && inUse.tlsSerial === secret?.serial;
@@ -92,8 +92,8 @@ export class RotationReports {
 }
 
 /**
- * False for pods that are ending, which receive no new Secret; and for plaintext pods and those whose Secret's name is
- * taken, which never had one.
+ * False for pods that are ending, which receive no new Secret, and for pods that never had one: those in plaintext, and
+ * those whose Secret's name is taken.
  */
 function isConcerned({ pod, binding }: SessionRecord, secret: SecretFacts | undefined): boolean {
   const isCertified = secret !== undefined || pod.annotations[ANNOTATIONS.certSerial] !== undefined;

@@ -16,7 +16,7 @@ export interface SecretContent {
   readonly data: Readonly<Record<string, string>>;
 }
 
-/** The observed version of an object: a write is refused if the object is newer, or another one. */
+/** The observed version of an object: a write is refused if the object has changed since or was replaced. */
 export interface SeenVersion {
   readonly uid: string;
   readonly resourceVersion: string;
@@ -42,7 +42,7 @@ export interface SecretStore {
     seen: SeenVersion & { readonly owner?: SecretOwner | undefined },
     signal: AbortSignal,
   ): Promise<void>;
-  /** Does nothing if it is gone. @throws DomainError `precondition` if it was changed since */
+  /** Does nothing if the Secret is gone. @throws DomainError `precondition` if it was changed since */
   delete(namespace: string, name: string, seen: SeenVersion, signal: AbortSignal): Promise<void>;
 }
 

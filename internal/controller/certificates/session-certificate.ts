@@ -27,7 +27,10 @@ export interface IssuingCa {
 /** For nodes whose clocks are behind; added to the minute by which every certificate is backdated. */
 const CLOCKS_BEHIND_MS = 14 * 60_000;
 
-/** The time to issue a certificate as of, so that it is valid now even where the clock is 15 minutes behind. */
+/**
+ * The time to pass as `now` when issuing a certificate, so that it is valid at once even where the clock is 15 minutes
+ * behind.
+ */
 export function issuingTime(now: number): number {
   return now - CLOCKS_BEHIND_MS;
 }
@@ -62,7 +65,7 @@ export async function newSessionCertificate(
 /**
  * When to renew a certificate, wall clock, ms: near half of its lifetime, spread by its serial, so that certificates
  * issued together are not all renewed together. All replicas get the same result. Infinity for a certificate that
- * expires with its CA: the next would expire then too.
+ * expires with its CA: a new one would expire at the same time.
  */
 export function renewalTime(leaf: X509Certificate, { signer }: Pick<IssuingCa, "signer">): number {
   const [start, end] = [leaf.validFromDate.getTime(), leaf.validToDate.getTime()];
@@ -73,7 +76,7 @@ export function renewalTime(leaf: X509Certificate, { signer }: Pick<IssuingCa, "
   return Math.round(start + life * (RENEW_AT + spread * RENEW_SPREAD));
 }
 
-/** It names exactly this session, and is for servers only. */
+/** True if a certificate names exactly this session, and is for servers only. */
 export function isCertificateOf(
   leaf: X509Certificate,
   { trustDomain, namespace, sessionId }: SessionIdentity,

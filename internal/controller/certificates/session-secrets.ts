@@ -18,11 +18,11 @@ import type { SeenVersion } from "./secret-store.ts";
 
 /** The kept part of a session's Secret: neither its key nor its certificate. */
 export interface SecretFacts {
-  /** Serial of the certificate, upper-case hexadecimal; empty: there is no readable one. */
+  /** Serial of the certificate, upper-case hexadecimal; empty: there is no readable certificate. */
   readonly serial: string;
   /** Subject of the certificate's issuer. */
   readonly issuer: string;
-  /** When the certificate expires, wall clock, ms; 0: there is none. */
+  /** When the certificate expires, wall clock, ms; 0: there is no readable certificate. */
   readonly notAfter: number;
   /** SHA-256 of each CA in the bundle (DER), lower-case hexadecimal. */
   readonly caSha256: readonly string[];
@@ -35,11 +35,11 @@ export interface SessionSecretsDeps {
   /** 0 ≤ x < 1. */
   readonly random: () => number;
   readonly pods: SessionPods;
-  /** Called when a session's Secret was created, changed or deleted by anyone; check it after `delayMs`. */
+  /** Called when anyone has created, changed or deleted a session's Secret; it is to be checked after `delayMs`. */
   readonly onChanged: (record: SessionRecord, delayMs: number) => void;
 }
 
-/** This many changes of a Secret are checked at once; after that, one per EACH_MS. */
+/** This many changes of a Secret are checked without a delay; after that, one per EACH_MS. */
 const BURST = 30;
 const EACH_MS = 5_000;
 /** Limits for Secrets with our labels, into which anyone with write access may put a megabyte of certificates. */
@@ -53,7 +53,7 @@ const MAX_TEXT = 1024;
 export class SessionSecrets implements Task {
   readonly #deps: SessionSecretsDeps;
   readonly #reflectors: readonly Reflector<SecretFacts>[];
-  /** Key of the session as text, by namespace and name of the Secret that it should have. */
+  /** Key of the session as text, by namespace and name of the Secret that the session should have. */
   readonly #sessions = new Map<string, string>();
   /** Immediate checks that are left, by namespace and name of the Secret. */
   readonly #budgets = new Map<string, TokenBucket>();

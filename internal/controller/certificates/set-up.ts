@@ -28,13 +28,13 @@ export interface SetUpWish {
 
 /** A Secret of the set-up. */
 export interface WishedSecret extends Pick<SetUpSecret, "name" | "content"> {
-  /** The object with which it is deleted; undefined: none. */
+  /** The object with which the cluster deletes the Secret; undefined: none. */
   readonly owner?: SecretOwner | undefined;
 }
 
 type SetUpStep = "made" | "renewed" | "kept";
 
-/** The result for each Secret; that of `files` by name. */
+/** The result for each Secret; for `files`, by name. */
 export interface SetUpReport {
   readonly ca: SetUpStep;
   readonly files: Readonly<Record<string, SetUpStep>>;
@@ -113,7 +113,7 @@ async function ensureIssuers(
   return "renewed";
 }
 
-/** Creates a Secret and returns undefined, or returns the existing one if another run was faster. */
+/** Creates a Secret and returns undefined; if another run was faster, returns the Secret that the other run created. */
 async function createOrGet(
   secrets: SecretStore,
   namespace: string,

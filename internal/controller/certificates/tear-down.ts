@@ -34,7 +34,7 @@ export interface TearDownWish {
 const LOOK_MS = 500;
 
 /**
- * Removes what the controllers made: stops them first, so that nothing new begins; then deletes the pods with our
+ * Removes what the controllers made: stops them first, so that they create nothing new; then deletes the pods with our
  * label, with which the cluster deletes their Secrets, and the Secrets of the set-up. Adopted pods belong to others and
  * stay.
  * @throws DomainError `deadline` that names the remaining objects
@@ -58,8 +58,8 @@ export async function tearDown(deps: TearDownDeps, wish: TearDownWish, signal: A
 }
 
 /**
- * Helm installed the controllers, or they are gone. If false, the chart was rendered and applied as plain manifests,
- * including the hook that Helm runs before it uninstalls a release.
+ * True if Helm installed the controllers, or if they are gone. Otherwise, the chart was rendered and applied as plain
+ * manifests, including the hook that Helm runs before it uninstalls a release.
  */
 export async function isHelmRelease(
   api: KubeApi,

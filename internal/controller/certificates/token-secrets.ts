@@ -18,11 +18,11 @@ export interface TokenSecretsDeps {
    * @throws DomainError while they are not known
    */
   readonly serverCa?: (() => string) | undefined;
-  /** A Secret that a watch shows unchanged is not read again. Absent: there is no watch. */
+  /** A Secret whose version the watch shows unchanged is not read again. Absent: there is no watch. */
   readonly shown?: ShownSecret | undefined;
 }
 
-/** The watch shows an earlier deletion; a finalizer may delay it without a limit. */
+/** Only a fallback: the watch shows the deletion of the Secret, which a finalizer may delay without a limit. */
 const LOOK_AGAIN_MS = 10_000;
 const REFUSED_AGAIN_MS = 60_000;
 const FAILED_AGAIN_MS = 30_000;
@@ -62,7 +62,7 @@ export class TokenSecrets {
     const action = secret && placeAction({ secret, pod });
     if (secret === undefined || action === undefined) return this.#renew(record, secret, signal);
     if (action.type === "recreate") {
-      // Now, rather than at the next check: otherwise the pod would start without a token, and get it minutes later.
+      // Renew now, not at the next check: otherwise the pod would start without a token, and get one minutes later.
       await secrets.delete(pod.namespace, name, secret, signal);
       return this.#renew(record, undefined, signal);
     }

@@ -33,7 +33,8 @@ const RENEW_AFTER = 2 / 3;
  * tokens. Of a server: `tls.crt`, `tls.key`, `ca.crt`, and `crl.pem` if the CA has revocation lists. Of the key of
  * agents' tokens: `signing.key` and `signing.pub`.
  *
- * A certificate that ends within a month, is of another CA or lacks a name is not current; keys of tokens stay.
+ * A certificate that expires within a month, was issued by another CA or lacks a name is not current; keys of tokens
+ * stay.
  */
 export function wishedFiles(content: SetUpSecret["content"], place: FilesPlace): WishedFiles {
   switch (content.type) {
@@ -90,7 +91,7 @@ async function newFiles(
   return { "tls.crt": `${pem}${ca.chain}`, "tls.key": privateKeyPem(keys.privateKey), "ca.crt": ca.bundle };
 }
 
-/** The certificate of a Secret whose files fit each other and the CA and need no renewal yet, else undefined. */
+/** The Secret's certificate; undefined unless its files fit each other and the CA, and need no renewal yet. */
 function currentLeaf({ data }: ObservedSecret, { ca, now }: FilesPlace): X509Certificate | undefined {
   try {
     const [leaf] = certificatesOf(data["tls.crt"] ?? "");

@@ -18,9 +18,9 @@ export interface AgentTemplate {
   /** Resources of the sidecar's own container; unused if embedded. */
   readonly sidecarResources: Resources;
   readonly workspace: Workspace;
-  /** Time between the request to stop and the agent's end, ms. */
+  /** The longest time between the request to stop and the agent's end, ms. */
   readonly graceMs: number;
-  /** Numeric user, and group of its files; undefined: the cluster chooses. */
+  /** Numeric id of the user, the group and the group of files in volumes; undefined: the cluster chooses. */
   readonly user: number | undefined;
   readonly placement: Placement;
 }
@@ -28,7 +28,7 @@ export interface AgentTemplate {
 export interface EnvSource {
   readonly type: "secret" | "config-map";
   readonly name: string;
-  /** The pod starts even if it is missing. */
+  /** The pod starts even if the source is missing. */
   readonly optional: boolean;
 }
 

@@ -51,13 +51,13 @@ export interface PodCondition {
 export interface ContainerFacts {
   readonly name: string;
   readonly ready: boolean;
-  /** The startup probe has passed; without one, the container runs. */
+  /** The startup probe has passed; without a startup probe, the container is running. */
   readonly started: boolean;
-  /** It starts before the others and runs beside them. */
+  /** The container starts before the others and runs beside them. */
   readonly early: boolean;
   readonly restarts: number;
   readonly state: ContainerState;
-  /** Its last end; undefined: it has not ended yet. */
+  /** How the container last ended; undefined: it has not ended yet. */
   readonly lastEnd?: ContainerEnd | undefined;
 }
 
@@ -72,7 +72,7 @@ export interface ContainerEnd {
   readonly message: string;
 }
 
-/** Limits: a pod may carry a megabyte of each, also a foreign one, and every replica keeps all pods in memory. */
+/** Limits: any pod, even a foreign one, may carry a megabyte of each, and every replica keeps all pods in memory. */
 const MAX_LABELS = 64;
 const MAX_GATES = 16;
 const MAX_FOREIGN_TEXT = 1024;

@@ -20,7 +20,7 @@ export class PodClient {
     return observePod(await this.#api.call(request, signal));
   }
 
-  /** As `create`, but a dry run: checks that admission, quota and the API server would accept the pod. */
+  /** Like `create`, but a dry run: checks that admission, quota and the API server would accept the pod. */
   async tryCreate(namespace: string, pod: V1Pod, signal: AbortSignal): Promise<void> {
     const query = { dryRun: "All" };
     const request = { method: "POST", path: podsPath(namespace), query, body: pod, lane: "creates" } as const;
@@ -61,7 +61,7 @@ export class PodClient {
     }
   }
 
-  /** Deletes the pod; does nothing if it is gone or was replaced by another one of its name. */
+  /** Deletes the pod; does nothing if it is gone or was replaced by another pod of the same name. */
   async delete({ namespace, name, uid }: SeenPod, signal: AbortSignal): Promise<void> {
     const body = { kind: "DeleteOptions", apiVersion: "v1", preconditions: { uid } };
     try {

@@ -16,8 +16,8 @@ const CANNOT_PULL = ["ErrImagePull", "ImagePullBackOff", "InvalidImageName", "Er
 const CANNOT_CREATE = ["CreateContainerConfigError", "CreateContainerError", "RunContainerError"];
 
 /**
- * Judges a pod by the first check that applies; without one, the pod is starting.
- * @param intent facts about the session beside the pod
+ * Judges a pod by the first check that applies; if none does, the pod is starting.
+ * @param intent facts about the session that the pod does not show
  */
 export function podVerdict(pod: ObservedPod, intent: SessionIntent = { stopping: false }): PodVerdict {
   for (const check of CHECKS) {
@@ -59,7 +59,7 @@ const nodeLost: Check = ({ status, nodeName, deletedAt }, { stopping }) => {
   return { status: deletedAt === undefined && !stopping ? "running" : "stopping", reason: "NodeLost", error };
 };
 
-/** Its own end: all containers have ended, and none will be restarted. */
+/** The pod has ended by itself: all containers have ended, and none will be restarted. */
 const ended: Check = ({ status, deletedAt }, { stopping }) => {
   const wasDeleted = deletedAt !== undefined && !stopping;
   if (status.phase === "Succeeded") return { status: "stopped", reason: wasDeleted ? "Deleted" : "", error: "" };
@@ -74,7 +74,7 @@ const ended: Check = ({ status, deletedAt }, { stopping }) => {
   return failed(end.end.reason || "Error", `the agent ended${endText(end.end)}`);
 };
 
-/** Deletion was requested: the containers run until their grace period ends. */
+/** Deletion or a stop was requested: the containers may run until their grace period ends. */
 const beingDeleted: Check = ({ deletedAt, status }, { stopping }) => {
   if (deletedAt !== undefined) {
     return { status: "stopping", reason: disruptionOf(status)?.reason ?? "Terminating", error: "" };
@@ -82,7 +82,7 @@ const beingDeleted: Check = ({ deletedAt, status }, { stopping }) => {
   return stopping ? { status: "stopping", reason: "", error: "" } : undefined;
 };
 
-/** A container that runs before the agent's fails: the clone, or the workspace. */
+/** A container that runs before the agent's, for the clone or the workspace, fails repeatedly. */
 const initFailing: Check = ({ status }) => {
   const failing = status.initContainers.find((one) => isCrashLooping(one) || hasFailedAgain(one));
   if (failing === undefined) return undefined;
@@ -94,7 +94,7 @@ const cannotPull: Check = ({ status }) => waitingFor(status, CANNOT_PULL, "canno
 
 const cannotCreate: Check = ({ status }) => waitingFor(status, CANNOT_CREATE, "cannot create the container");
 
-/** The kubelet restarts it with growing delays. Lack of memory is reported as such. */
+/** The kubelet restarts a container with growing delays. Lack of memory is reported as such. */
 const crashLooping: Check = ({ status }) => {
   const failing = status.containers.find(isCrashLooping);
   if (failing === undefined) return undefined;

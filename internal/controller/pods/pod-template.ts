@@ -38,9 +38,9 @@ export interface AgentPodPlan {
   readonly threadsUrl?: string | undefined;
   /** Rules for `--allow-client`; empty: the controllers of the trust domain. */
   readonly allowClients: readonly string[];
-  /** Time that the sidecar serves after the agent's end, ms; 0: none. */
+  /** How long the sidecar serves after the agent's end, ms; 0: not at all. */
   readonly lingerMs: number;
-  /** The scheduler waits until the gate `gastown.io/certificate` is removed. */
+  /** True: the scheduler waits until the gate `gastown.io/certificate` is removed. */
   readonly gated: boolean;
 }
 
@@ -114,7 +114,10 @@ function embeddedContainer(plan: AgentPodPlan): V1Container {
   };
 }
 
-/** The serving half, with the port and the key. No startup probe: that would delay the container that it waits for. */
+/**
+ * The serving half, with the port and the key. It has no startup probe, which would delay the agent's container, for
+ * which the serving half waits.
+ */
 function servingContainer(plan: AgentPodPlan): V1Container {
   const { template } = plan;
   const nodeOptions = { name: "NODE_OPTIONS", value: "--max-old-space-size=384 --max-semi-space-size=4" };
@@ -217,7 +220,9 @@ function tokenEnv(): V1EnvVar {
   return { name: TOKEN_FILE_VARIABLE, value: `${SESSION_DIR}/token` };
 }
 
-/** Both halves of the sidecar need these to plan the launch of the agent; the files are in its container only. */
+/**
+ * Both halves of the sidecar need these to plan the launch of the agent; the files are in the agent's container only.
+ */
 function threadsEnv({ threadsUrl }: AgentPodPlan): V1EnvVar[] {
   if (threadsUrl === undefined) return [];
   return [

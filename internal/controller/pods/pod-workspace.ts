@@ -51,8 +51,8 @@ function container(template: AgentTemplate, name: string, command: string[], wor
       name: variable,
       value: literal(value),
     })),
-    // Those of the agent: the scheduler counts only the larger of both, and a quota with limits requires one for every
-    // container.
+    // The same as the agent's: the scheduler counts only the larger of the two, and a quota with limits requires one
+    // for every container.
     resources: resourcesOf(template.resources),
     securityContext: hardened(),
     volumeMounts: [

@@ -131,7 +131,9 @@ export class SessionPods implements Task {
     if (this.catchUp(project)) throw new DomainError("unavailable", "the API server does not answer: try again");
   }
 
-  /** Retries soon where the API server did not answer; returns whether that is so for a namespace of the project. */
+  /**
+   * Retries soon in the project's namespaces for which the API server does not answer; returns whether there are any.
+   */
   catchUp(project: string): boolean {
     const away = this.#reflectors.filter((each, i) => each.isAway && this.#projects[i] === project);
     for (const each of away) each.hurry();
@@ -179,8 +181,8 @@ function selectorsOf({ adoption, credentials }: NamespaceBinding): readonly stri
 }
 
 /**
- * A pod that only claims a session's id never takes its place. Order: our own pods, pods with all labels for adoption,
- * pods that have not ended (an evicted pod stays while its Deployment replaces it), the oldest.
+ * A pod that only claims a session's id never replaces the session's own pod. Order: our own pods, pods with all labels
+ * for adoption, pods that have not ended (an evicted pod stays while its Deployment replaces it), the oldest.
  */
 function byPrecedence(a: SessionRecord, b: SessionRecord): number {
   if (a.isOwn !== b.isOwn) return a.isOwn ? -1 : 1;

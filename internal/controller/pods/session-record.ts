@@ -82,7 +82,7 @@ export function isOlder({ pod: a }: SessionRecord, { pod: b }: SessionRecord): b
   return a.createdAt < b.createdAt || (a.createdAt === b.createdAt && a.uid < b.uid);
 }
 
-/** It has ended and is kept for its retention only. */
+/** The session has ended and is kept for its retention only. */
 export function hasEnded({ pod }: SessionRecord): boolean {
   return pod.annotations[ANNOTATIONS.stoppedAt] !== undefined || isOver(pod);
 }
@@ -116,7 +116,7 @@ export function isWaiting({ pod }: SessionRecord): boolean {
   return pod.gates.includes(CERTIFICATE_GATE);
 }
 
-/** Its sidecar has a certificate. */
+/** The session's sidecar uses a certificate. */
 export function isSecured({ binding }: SessionRecord): boolean {
   return binding.credentials === "secret";
 }

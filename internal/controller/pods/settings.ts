@@ -13,9 +13,9 @@ export interface ControllerSettings {
   readonly directRead: boolean;
   /** Undefined: agents get no tokens. */
   readonly sessionTokens?: AgentTokenRules | undefined;
-  /** The server whose tools agents get, beside a token; undefined: none. */
+  /** The server whose tools agents get, in addition to a token; undefined: none. */
   readonly threads?: ThreadsSettings | undefined;
-  /** The Secrets of the set-up beside the first client's. */
+  /** The Secrets of the set-up, in addition to the first client's. */
   readonly secrets: readonly SetUpSecret[];
   /** The program that writes beads' metadata; undefined: beads are not written. */
   readonly bd?: { readonly command: readonly string[]; readonly workdir?: string | undefined } | undefined;
@@ -30,7 +30,7 @@ export interface ThreadsSettings {
 /** A Secret in the controllers' namespace that the set-up makes; the leading replica renews the certificate in it. */
 export interface SetUpSecret {
   readonly name: string;
-  /** The ConfigMap with which the cluster deletes it; undefined: none. */
+  /** The ConfigMap with which the cluster deletes the Secret; undefined: none. */
   readonly owner?: string | undefined;
   readonly content: /** Credentials of a caller of the controllers, and the key of its tokens. */
     | { readonly type: "client"; readonly client: string }

@@ -26,8 +26,9 @@ interface Pooled {
 }
 
 /**
- * Limits of responses in memory while they arrive: of all sidecars, of one project's, and of one. An agent may control
- * its sidecar, and a project's callers may collude with it, but no project can take the memory of the others.
+ * Limits of the memory for responses while they arrive: from all sidecars, from those of one project, and from one. An
+ * agent may control its sidecar, and a project's callers may collude with it, but no project can take the memory of the
+ * others.
  */
 const ANSWERS_BYTES = 96 * 1024 * 1024;
 const ANSWERS_OF_PROJECT_BYTES = 64 * 1024 * 1024;

@@ -40,7 +40,8 @@ const AWAY_MS = 15_000;
 class Behind extends Error {}
 
 /**
- * The newest events of one sidecar, read on one stream for all readers near the end. Continues after a broken stream.
+ * The newest events of one sidecar, read on one stream for all readers that lag little or not at all. Continues after a
+ * broken stream.
  */
 export class EventTail {
   readonly #deps: EventTailDeps;
@@ -87,8 +88,8 @@ export class EventTail {
 
   /**
    * Sends the events after `from`. Resolves with undefined after the session's last event, or with the position from
-   * which the reader must continue at the sidecar. Rejects with the signal's reason, with that of `end`, and as
-   * `LogCursor.next`.
+   * which the reader must continue at the sidecar. Rejects with the signal's reason, with the reason given to `end`, or
+   * as `LogCursor.next`.
    */
   async pipe(from: ReadUpTo, target: FrameTarget, signal: AbortSignal): Promise<ReadUpTo | undefined> {
     const cursor = this.#log.cursorAfter(from.seq, from.epoch);

@@ -7,8 +7,9 @@ import { eventPosition, OPERATOR, type SidecarPosition } from "./sidecar-positio
 
 /**
  * Number of the INPUT_RECEIVED event of an input that the sidecar has accepted; 0: the sidecar holds none. `before`:
- * the position of the events before the input was sent. An input that was sent earlier is searched in all events.
- * @throws DomainError as the calls do
+ * the position of the events before the input was sent. An input that was sent before that is searched for in all
+ * events.
+ * @throws DomainError as `terminal.unary` and `terminal.stream`
  */
 export async function inputSeq(
   terminal: SessionTerminal,

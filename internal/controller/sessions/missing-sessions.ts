@@ -14,9 +14,9 @@ export interface MissingSessionsDeps {
   readonly client: PodClient;
 }
 
-/** The time for the API server to answer, and for the watch to show the same. */
+/** How long the API server may take to answer, and the watch to show the same. */
 const ANSWER_MS = 1_000;
-/** Look-ups of one project: this many at once, then one per interval. Beyond that, the watch alone decides. */
+/** Look-ups for one project: this many without a wait, then one per interval. Beyond that, the watch alone decides. */
 const BURST = 40;
 const EVERY_MS = 50;
 

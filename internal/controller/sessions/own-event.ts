@@ -10,8 +10,9 @@ export interface EventOwner extends SessionKey {
 }
 
 /**
- * Decodes an event of a session's sidecar. The sidecar does not decide where it belongs: session, project and provider
- * are replaced by those that the cluster knows. (The sidecar's provider is only the agent's profile.)
+ * Decodes an event of a session's sidecar. The sidecar does not decide to which session the event belongs: session,
+ * project and provider are replaced by those that the cluster knows. (The sidecar's provider is only the agent's
+ * profile.)
  * @throws DomainError as `sidecarEvent`
  */
 export function ownEvent(
@@ -23,7 +24,7 @@ export function ownEvent(
   if (event.sessionId === id && event.projectId === project && event.provider === provider) return { event, payload };
   const own = { sessionId: id, projectId: project, provider };
   Object.assign(event, own);
-  // The last value of a repeated field counts.
+  // If a field occurs twice, its last value counts.
   return { event, payload: Buffer.concat([payload, toBinary(SidecarEventSchema, create(SidecarEventSchema, own))]) };
 }
 

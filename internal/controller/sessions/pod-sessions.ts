@@ -67,7 +67,7 @@ export interface PodSessionsDeps {
 const SEEN_MS = 2_000;
 /** How long an input waits for its session to run. */
 const START_WAIT_MS = 10_000;
-/** Limit of additional calls to a sidecar. */
+/** Time limit of additional calls to a sidecar. */
 const POSITION_MS = 2_000;
 const MAX_INT32 = 2 ** 31 - 1;
 
@@ -194,7 +194,7 @@ export class PodSessions implements SessionBackend, Task {
       return { ...info, epoch, lastSeq: head, restarts: all, agentSessionId };
     } catch (err) {
       if (signal.aborted || !(err instanceof DomainError || isSidecarsFault(err))) throw err;
-      return info; // its sidecar has ended, hangs or fails: return what the cluster knows
+      return info; // the sidecar has ended, hangs or fails: return what the cluster knows
     }
   }
 
@@ -257,7 +257,7 @@ export class PodSessions implements SessionBackend, Task {
 
   async events(key: SessionKey, request: SessionEventsRequest, caller: Actor): Promise<EventFeed> {
     const record = this.#record(key);
-    // Before that, readers reconnect, since the sidecar may answer.
+    // Until the pod is over, readers reconnect, since the sidecar may answer.
     if (isOver(record.pod)) throw this.#endOf(record);
     const events = this.#eventsOf(record);
     events.terminal();

@@ -99,8 +99,8 @@ export class ProviderChecks {
   }
 
   /**
-   * Why the cluster would refuse the pod; undefined: it would accept it. Shared by all waiting callers, so no caller
-   * can cancel it.
+   * Why the cluster would refuse the pod; undefined: the cluster would accept it. Shared by all waiting callers, so no
+   * caller can cancel it.
    */
   async #ask(provider: string, binding: NamespaceBinding): Promise<PodVerdict | undefined> {
     const { bindings: _, ...options } = this.#options;

@@ -42,7 +42,7 @@ const STOP_LEFT_MS = 15_000;
  */
 const LOOK_MS = 300_000;
 const LOOK_OF_EACH_MS = 100;
-/** Delete nothing if the known state of the cluster is older than this. */
+/** Nothing is deleted while the known state of the cluster is older than this. */
 const STALE_MS = 300_000;
 
 /**

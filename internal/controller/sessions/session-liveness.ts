@@ -24,15 +24,21 @@ export interface SessionLivenessDeps {
   readonly logger: Logger;
   readonly pods: SessionPods;
   readonly pool: Pick<SidecarPool, "link">;
-  /** Called when a session has answered for the first time, or its agent begins or stops ending again and again. */
+  /**
+   * Called when a session has answered for the first time, or when its agent begins or ceases to end soon after each
+   * start.
+   */
   readonly onChanged: (record: SessionRecord) => void;
   /** Called when an agent has ended by itself and will not be restarted. If it throws, it is called again. */
   readonly onEnded: (record: SessionRecord, signal: AbortSignal) => Promise<void>;
 }
 
-/** Limit of asking a sidecar, which has 3 s to answer, and of recording the answer. */
+/** Time limit for asking a sidecar, which has 3 s to answer, and for recording the answer. */
 const STEP_MS = 15_000;
-/** The most sidecars to ask concurrently, so that a hung one delays none and a thousand new ones are paced. */
+/**
+ * The most sidecars to ask concurrently, so that a hung sidecar delays no other, and a thousand new ones are not all
+ * asked at once.
+ */
 const WORKERS = 32;
 const ASK_AGAIN_MS = 1_000;
 /** Retry interval without a connection: a starting replica has no certificate for a moment. */
@@ -41,9 +47,9 @@ const LINK_AGAIN_MS = 500;
 const LOOK_AGAIN_MS = 5_000;
 
 /**
- * Asks sidecars about their agents: after each start of a container, whether the sidecar answers with the session's own
- * certificate and the agent is alive, without which the session is not running; and while a confirmed pod is not ready,
- * whether the agent has ended for good, in which case the sidecar continues to serve its events.
+ * Asks sidecars about their agents. After each start of a container, a session counts as running only once its sidecar,
+ * with the session's own certificate, has answered that the agent is alive. While a confirmed pod is not ready, the
+ * question is whether the agent has ended for good; the sidecar then still serves its events.
  */
 export class SessionLiveness implements Task {
   readonly #deps: SessionLivenessDeps;
@@ -75,7 +81,7 @@ export class SessionLiveness implements Task {
     return loop?.starts === restartsOf(pod) ? loop : undefined;
   }
 
-  /** Every session with a running pod has been asked at least once: the unconfirmed ones do not answer. */
+  /** The sidecar of every running pod has been asked at least once: a session that is not confirmed did not answer. */
   get isCaughtUp(): boolean {
     return this.#deps.pods.all().every((record) => !this.#isDue(record) || this.#asked.has(record.pod.uid));
   }
@@ -128,7 +134,7 @@ export class SessionLiveness implements Task {
     if (this.#isDue(now)) this.#queue.addAfter(key, this.isConfirmed(now) ? LOOK_AGAIN_MS : ASK_AGAIN_MS);
   }
 
-  /** Returns whether a loop began, ended, or has another exit code. No answer changes nothing. */
+  /** Returns true if a loop began, ended, or has another exit code. Without an answer, what is known stays. */
   #noteLoop(record: SessionRecord, answer: SidecarStatusResponse | undefined): boolean {
     if (answer === undefined) return false;
     const before = this.loopOf(record)?.exitCode;
@@ -160,7 +166,7 @@ export class SessionLiveness implements Task {
   }
 }
 
-/** It exited without an error; after an error, the sidecar or the kubelet restarts it. */
+/** The agent exited without an error; after an error, the sidecar or the kubelet restarts it. */
 function hasEndedForGood({ state, exitCode }: SidecarStatusResponse): boolean {
   return state === AgentState.DEAD && exitCode === 0;
 }

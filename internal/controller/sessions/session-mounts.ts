@@ -19,9 +19,12 @@ export interface SessionMountsDeps {
 
 const STEP_MS = 15_000;
 const WORKERS = 4;
-/** The certificate of an adopted pod is written once the pod exists, and containers start within this time. */
+/**
+ * After this time, the certificate of an adopted pod, which is written once the pod exists, should exist, and
+ * containers should have started.
+ */
 const FIRST_LOOK_MS = 5_000;
-/** Longer with many waiting pods: ten checks per second in total. */
+/** The interval is longer with many waiting pods: ten checks per second in total. */
 const LOOK_OF_EACH_MS = 100;
 
 /**

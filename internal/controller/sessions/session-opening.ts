@@ -16,15 +16,15 @@ export interface SessionOpeningDeps {
 }
 
 /**
- * The number of attempts, in case another replica does the same or an old Secret is being deleted; then the leader
- * takes over.
+ * The number of attempts, in case another replica does the same or an old Secret is being deleted. After these, the
+ * leader takes over.
  */
 const LOOKS = 4;
 const BETWEEN_LOOKS_MS = 50;
 
 /**
- * Takes a new pod from its scheduling gate to its certificate. Run by the replica that created the pod, and by the
- * leader after a crash.
+ * Takes a new pod past its scheduling gate: checks the limits, then creates the token and the certificate. Run by the
+ * replica that created the pod, and by the leader after a crash.
  */
 export class SessionOpening {
   readonly #deps: SessionOpeningDeps;
@@ -33,7 +33,7 @@ export class SessionOpening {
     this.#deps = deps;
   }
 
-  /** @throws DomainError `exhausted`: there are too many sessions; a pod of ours was deleted again */
+  /** @throws DomainError `exhausted` if there are too many sessions; a pod of ours has then been deleted again */
   async open(record: SessionRecord, signal: AbortSignal): Promise<void> {
     const { limits, client } = this.#deps;
     try {

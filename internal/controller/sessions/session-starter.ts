@@ -66,7 +66,7 @@ export class SessionStarter {
     const plan = sessionPodPlan({ ...request, startedBy: caller.identity }, binding, options);
     limits.assertRoom(request.project);
     const record = recordOf(await this.#create(binding, plan, signal), binding);
-    pods.catchUp(request.project); // the API server has just answered
+    pods.catchUp(request.project); // the API server has just answered: watches that failed retry at once
     sameSession(record, request);
     const older = await this.#olderElsewhere(record, signal);
     if (older !== undefined) {

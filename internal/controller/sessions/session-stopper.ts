@@ -44,7 +44,7 @@ export class SessionStopper {
    * complete only when its sidecar has answered.
    *
    * @returns false: an adopted pod has not run yet, and will be stopped once it does
-   * @throws DomainError the sidecar of an adopted pod cannot be reached
+   * @throws DomainError if the sidecar of an adopted pod cannot be reached
    */
   async complete(record: SessionRecord, signal: AbortSignal): Promise<boolean> {
     const { clock, logger } = this.#deps;
@@ -72,7 +72,7 @@ export class SessionStopper {
     this.#deps.logger.info({ session: key.id, pod: pod.name }, "agent has ended by itself: session stopped");
   }
 
-  /** The session has ended at a time that is no longer readable: begins its retention again. */
+  /** The session has ended, but the time of its end is not readable: begins its retention again. */
   async noteEndAgain(record: SessionRecord, signal: AbortSignal): Promise<void> {
     await this.#ended(record, signal);
     const { key, pod } = record;

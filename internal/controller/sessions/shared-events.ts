@@ -72,8 +72,8 @@ export class SharedEvents implements AsyncDisposable {
   }
 
   /**
-   * Calls `hear` with each new event on the shared stream. Resolves after the session's last event, and if its sidecar
-   * stays away; rejects with the signal's reason.
+   * Calls `hear` with each new event on the shared stream. Resolves after the session's last event, or if the session's
+   * sidecar stays away; rejects with the signal's reason.
    */
   async listen(session: EventsOf, hear: (event: SidecarEvent) => void, signal: AbortSignal): Promise<void> {
     const { project } = session.key;

@@ -24,9 +24,9 @@ const MAX_EPOCH = 64;
 const MAX_SEQ = 2n ** 64n - 1n;
 
 /**
- * Queries the position of a sidecar's events with an acknowledgement for an unknown epoch, whose refusal names epoch
- * and head.
- * @throws DomainError as the call does, `unavailable` for a response without them
+ * Queries the position of a sidecar's events: sends an acknowledgement for an unknown epoch, and the refusal names
+ * epoch and head.
+ * @throws DomainError as `terminal.unary`; `unavailable` if the sidecar does not refuse
  */
 export async function eventPosition(terminal: SessionTerminal, signal: AbortSignal): Promise<SidecarPosition> {
   const request = create(SidecarAckEventsRequestSchema, { subscriberId: "position", ackSeq: 0n, epoch: NO_EPOCH });
@@ -42,7 +42,7 @@ export async function eventPosition(terminal: SessionTerminal, signal: AbortSign
 
 /**
  * How often the sidecar has restarted its agent since its container began, and the agent's own id of its conversation
- * (empty: unknown). @throws DomainError as the call does
+ * (empty: unknown). @throws DomainError as `terminal.unary`
  */
 export async function agentFacts(
   terminal: SessionTerminal,

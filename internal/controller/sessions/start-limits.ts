@@ -25,10 +25,10 @@ const BETWEEN_LOOKS_MS = 100;
 
 /**
  * Limits the sessions of a project and in total. They are counted after the pod was created, while it still waits for
- * its certificate: once the watch shows it, it has shown every older pod of the namespace; near a limit, the other
- * relevant namespaces are listed from the API server. A start continues once there is room. If there are too many, the
- * newest pods are deleted and the other starts wait for that. The limit thus holds with any number of replicas, and as
- * many sessions start as there is room for.
+ * its certificate: once the watch shows this pod, it has shown every older pod of the namespace; near a limit, the
+ * other relevant namespaces are listed from the API server. A start continues once there is room. If there are too many
+ * sessions, the newest pods are deleted, and the other starts wait for that. The limit thus holds with any number of
+ * replicas, and as many sessions start as there is room for.
  */
 export class StartLimits {
   readonly #deps: StartLimitsDeps;
@@ -44,7 +44,10 @@ export class StartLimits {
     this.#assertBelow(countOf(this.#deps.pods.all()), project);
   }
 
-  /** Checks after the pod was created. @throws DomainError `exhausted`: the limit is reached without it; delete it */
+  /**
+   * Checks after the pod was created. @throws DomainError `exhausted` if the limit is reached even without the pod,
+   * which the caller must then delete
+   */
   async confirm(record: SessionRecord, signal: AbortSignal): Promise<void> {
     const { clock, pods } = this.#deps;
     const { project } = record.key;
@@ -87,7 +90,10 @@ export class StartLimits {
     return count.of(project) + margin < maxPerProject && count.atMost(maxPerProject) + margin < maxGlobal;
   }
 
-  /** Counts each project up to its own limit: its surplus pods will be deleted, and leave room to other projects. */
+  /**
+   * Counts each project only up to its own limit: its surplus pods will be deleted, which leaves room for other
+   * projects.
+   */
   #assertBelow(count: Count, project: string): void {
     const { maxPerProject, maxGlobal } = this.#limits;
     if (count.of(project) >= maxPerProject) throw tooMany(`the project has ${maxPerProject} sessions`);
@@ -102,7 +108,7 @@ function isBefore(other: SessionRecord, record: SessionRecord): boolean {
 
 interface Count {
   of(project: string): number;
-  /** All sessions, counting each project up to this number. */
+  /** The number of all sessions; each project counts with at most `perProject`. */
   atMost(perProject: number): number;
 }
 

@@ -22,7 +22,7 @@ export class StopsUnderWay implements AsyncDisposable {
     this.#deps = deps;
   }
 
-  /** As `SessionStopper.request`; concurrent requests share one write. */
+  /** Like `SessionStopper.request`, but concurrent requests share one write. */
   async request(record: SessionRecord, force: boolean, signal: AbortSignal): Promise<void> {
     const stop = `${record.pod.uid} ${force}`;
     const writing =
@@ -34,7 +34,7 @@ export class StopsUnderWay implements AsyncDisposable {
 
   complete(record: SessionRecord): void {
     const { uid, name } = record.pod;
-    // A forced stop does not wait for one that waits for the agent.
+    // A forced stop does not wait for a stop that waits for the agent.
     const stop = isForced(record) ? `${uid} forced` : uid;
     if (this.#stops.has(stop)) return;
     const { logger, stopper } = this.#deps;

@@ -28,7 +28,10 @@ interface Watch {
   readonly followed: Set<string>;
 }
 
-/** A sidecar that stayed away, or sent its last event, is followed again if its session is running after this time. */
+/**
+ * A sidecar that stayed away or has sent its last event is followed again after this time, if its session is then
+ * running.
+ */
 const AGAIN_MS = 5_000;
 const MAX_EVIDENCE = 32;
 const CHANGES: ReadonlySet<EventType> = new Set([
