@@ -14,8 +14,8 @@ export interface DaemonFrameOptions {
   readonly healthListen: ListenAddress;
   readonly hostCheck: HostCheck;
   /**
-   * Set if the address is the default one: where another process has it, the daemon runs without a health port and logs
-   * this line, which says how to set another address. Default: `run` fails then.
+   * Set if the address is the default one: if another process uses it, the daemon runs without a health port and logs
+   * this line, which says how to set another address. Default: `run` fails in that case.
    */
   readonly withoutHealth?: string | undefined;
   /** Delays the log line about the health port until this promise resolves. Default: no delay. */
@@ -62,7 +62,7 @@ export class DaemonFrame implements Task {
     this.#server = createHealthServer(deps, { ...healthListen, hostCheck });
   }
 
-  /** The address of the health port; rejects if it cannot be listened on. */
+  /** The address of the health port; rejects if the daemon cannot listen on it. */
   get listening(): Promise<ListenAddress> {
     return this.#server.listening;
   }
@@ -72,7 +72,7 @@ export class DaemonFrame implements Task {
     for (const service of ["", ...services]) this.health.set(service, true);
   }
 
-  /** From the abort of `signal` on, health reports nothing as ready, even after a later call of `ready`. */
+  /** Once `signal` is aborted, health reports nothing as ready, even if `ready` is called later. */
   drainsWith(signal: AbortSignal): void {
     signal.addEventListener("abort", () => this.health.shutDown(), { once: true });
   }
@@ -89,7 +89,7 @@ export class DaemonFrame implements Task {
     await this.#announced(server, `${what} served`, fields);
   }
 
-  /** @throws DomainError `unavailable` if the health port is required and its address cannot be listened on */
+  /** @throws DomainError `unavailable` if the health port is required and the daemon cannot listen on its address */
   async run(signal: AbortSignal): Promise<void> {
     const { withoutHealth, toldAfter, toldWith } = this.#options;
     const listening = Promise.all([this.#server.listening, toldAfter]).then(([address]) => address);

@@ -10,7 +10,7 @@ import type { Terminal } from "./terminal.ts";
 
 /** A lone ESC is the Escape key when nothing follows for this long. */
 const ESCAPE_WAIT_MS = 30;
-/** The longest sleep there is; a hung agent holds one so that its process stays. */
+/** The longest possible sleep: a hung agent sleeps so that its process does not end. */
 const FOREVER_MS = 2 ** 31 - 1;
 
 export interface DemoAgentDeps {

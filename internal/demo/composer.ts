@@ -22,7 +22,7 @@ export function folds(text: string): boolean {
   return text.length > FOLD_OVER_CHARACTERS || text.split("\n").length > FOLD_OVER_LINES;
 }
 
-/** The marker of a folded paste; the lines it counts are those after the first. */
+/** The marker of a folded paste; it counts the lines after the first, but shows at least 1. */
 export function foldLabel(number: number, text: string): string {
   const more = Math.max(1, text.split("\n").length - 1);
   return `[Pasted text #${number} +${more} lines]`;

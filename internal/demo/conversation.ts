@@ -24,8 +24,8 @@ export interface Said {
 }
 
 /**
- * The scripted reply of an agent to one message: the reviewer reports one finding to the sender, and resolves it when
- * asked for another look; the fixer pushes a fix for each finding, and asks for another look.
+ * The scripted reply of an agent to one message: a reviewer reports one finding to the fixers, and resolves it when
+ * asked for another look; a fixer pushes a fix for each finding, and asks the reviewers for another look.
  */
 export function answerTo(part: Part, heard: Heard): readonly Said[] {
   const about = {
