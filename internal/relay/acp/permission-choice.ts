@@ -12,8 +12,8 @@ export type PermissionDecision =
 
 /**
  * Translates a decision into the agent's options. Granted without an option: `allow_once`, never `allow_always`.
- * Denied, or granted with an option that was not offered: `reject_once`, or cancelled if the agent offers no such
- * option.
+ * Denied, or granted with an option that the agent does not offer: `reject_once`, or cancelled if the agent does not
+ * offer that either.
  */
 export function outcomeOf(options: ExactJson | undefined, decision: PermissionDecision): PermissionOutcome {
   const offered = isList(options) ? options.filter(isObject) : [];

@@ -30,8 +30,8 @@ const SUPERSEDED = 4001;
 const TOO_LARGE = 1009;
 
 /**
- * Runs an agent and carries its frames, unread, to a relay and back. When either end goes, ends the agent's process
- * group, and starts both again after a growing delay.
+ * Runs an agent and carries its frames, unread, to a relay and back. When either end closes, ends the agent's process
+ * group, then dials and starts the agent again, with back-off.
  */
 export class DialledAgent implements Task {
   readonly #deps: DialledAgentDeps;

@@ -26,7 +26,7 @@ const FULL_LOOK_MS = 20;
 
 /**
  * Carries the frames of an editor that speaks ACP over stdio, unread, to a relay's front door and back, until the
- * editor ends its input or the signal.
+ * editor ends its input or the signal is aborted.
  * @throws DomainError `unavailable` if the relay cannot be reached, or the connection is lost; `denied` if the relay
  * refuses the connection
  */

@@ -33,8 +33,8 @@ export function readLaneWork(
 }
 
 /**
- * Removes work from its lane permanently. Publishes the unchanged message with the reason as a dead letter, a failure
- * as its result if it has an id, and an event to the session.
+ * Removes work from its lane permanently. Publishes the unchanged message with the reason as a dead letter, an event to
+ * the session, and a failure as the result, unless the work has no id or its id may belong to other work.
  */
 export async function rejectWork(
   deps: LaneDeps,
@@ -59,7 +59,7 @@ export async function rejectWork(
   events.publish(lane.sessionId, "work.rejected", { role: lane.role, reason, id });
 }
 
-/** Publishes a dead letter for a decision on a permission that no known signer has signed. */
+/** Publishes a dead letter for a decision on a permission, because no known signer has signed the decision. */
 export async function rejectDecision(
   deps: LaneDeps,
   lane: LaneName,

@@ -45,7 +45,7 @@ const CONTROL_MS = 10_000;
 
 /**
  * Forwards a control message to the relay that holds the lane, and returns the answer. `not-held`: that relay does not
- * hold the lane, or is gone.
+ * hold the lane, or is gone; `silent`: it did not answer in time.
  */
 export async function forwardControl(
   bus: Bus,

@@ -37,7 +37,7 @@ const TRIES = 8;
 /**
  * Takes a lane: appends the claim to its log, deletes the consumer of the previous generation, so that acknowledgements
  * of an earlier holder are void, and creates a consumer.
- * @throws LaneHeld if a holder that answers serves another agent
+ * @throws LaneHeld if the holder serves another agent, or does not answer and `leavesSilent` is set
  * @throws Fenced if other claimants are faster in every attempt
  */
 export async function claimLane(deps: LaneDeps, who: Claimant, times: ClaimTimes, signal: AbortSignal): Promise<Claim> {

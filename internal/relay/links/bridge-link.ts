@@ -29,8 +29,8 @@ export interface BridgeLinkOptions extends BridgeSessionOptions {
 const NOT_ENDED = 1008;
 
 /**
- * An agent in a session of a bridge: in a terminal, in a pod, or over stdio. All work of the lane goes to one session.
- * An interrupted turn continues under the same key, so its prompt reaches the agent once.
+ * An agent in a session of a bridge: in a terminal, in a pod, or over stdio. All work of the lane goes to one session,
+ * unless `fresh` is set. An interrupted turn continues under the same key, so its prompt reaches the agent once.
  */
 export class BridgeLink implements OwnLink {
   readonly dialect = "bridge";

@@ -21,7 +21,7 @@ export type Created = ReadonlyMap<string, string>;
 /**
  * Creates missing streams and checks the others.
  * @throws StreamMismatch if a stream has other settings
- * @throws DomainError `denied`, `unavailable` if the server does not allow a stream to be created
+ * @throws DomainError `denied` if the server does not permit the calls, `unavailable` if they fail for another reason
  */
 export async function ensureStreams(jsm: JetStreamManager, names: StreamNames, replicas: number): Promise<Created> {
   try {

@@ -24,8 +24,8 @@ export interface KeepSubscribedDeps {
 const BACKOFF = { firstMs: 250, maxMs: 5000, factor: 2 };
 
 /**
- * Subscribes until the signal. If the server revokes the subscription later, by changed permissions, subscribes again
- * with back-off, and the subject counts among the bus's refusals meanwhile.
+ * Subscribes until the signal. If the server revokes the subscription later, because permissions have changed,
+ * subscribes again with back-off; until that succeeds, the subject counts among the bus's refusals.
  * @throws DomainError `denied`, with the subject, if the server refuses the first subscription
  */
 export async function keepSubscribed(

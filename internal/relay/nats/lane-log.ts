@@ -86,7 +86,8 @@ export class LaneLog {
 
   /**
    * Appends a record, across lost connections.
-   * @throws Fenced if another writer was first; LogLost; the signal's reason
+   * @throws Fenced if another writer was first; LogLost; the server's error if the record is invalid; the signal's
+   * reason
    */
   async append(record: object, signal: AbortSignal): Promise<void> {
     const nonce = randomUUID();

@@ -76,7 +76,7 @@ export class ProgressRings {
     if (ring !== undefined) ring.lastPrompt = id;
   }
 
-  /** The kept entries of a lane, only those after `after` if it is given. Undefined: nothing was ever kept. */
+  /** The kept entries of a lane, only those after `after` if it is given. Undefined: nothing is kept. */
   read(lane: LaneName, after: ProgressPlace | undefined): Replay | undefined {
     const ring = this.#rings.get(laneKey(lane));
     if (ring === undefined) return undefined;

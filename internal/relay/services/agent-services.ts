@@ -74,7 +74,7 @@ export class AgentServices implements Task {
   }
 
   /**
-   * Answers requests that discover services, until the signal.
+   * Answers requests that discover services, and sends heartbeats, until the signal.
    * @throws DomainError `denied` if NATS refuses a subscription
    */
   async run(signal: AbortSignal): Promise<void> {

@@ -18,7 +18,7 @@ const WHOLE = "\n\n[relay: parts of the text above are missing, or are of an ear
 
 /**
  * Translates the results of work, in order.
- * @param shown the text that the caller has been sent meanwhile
+ * @param shown the text that the caller has already been sent
  */
 export function answerOf(results: readonly JsonObject[], shown: string): ServiceAnswer {
   const parts = partsOf(results);
@@ -27,7 +27,10 @@ export function answerOf(results: readonly JsonObject[], shown: string): Service
   return { rest: restOf(text, shown), failure: failureOf(parts.at(-1)) ?? unansweredCall(calls) };
 }
 
-/** The text that remains to be sent. A bridge's answer ends without the white space that its updates have. */
+/**
+ * The text that remains to be sent: all of it if it does not continue `shown`. A bridge's answer ends without the white
+ * space that its updates have.
+ */
 function restOf(text: string, shown: string): string {
   if (text.startsWith(shown)) return text.slice(shown.length);
   if (text === "" || shown.trimEnd() === text) return "";
