@@ -30,7 +30,7 @@ export const NEW_CA_STATE: CaState = { crlNumber: 0, issued: [], revoked: [] };
  */
 const KEPT_AFTER_END_MS = 90 * 86_400_000;
 
-/** Drops certificates that ended more than KEPT_AFTER_END_MS ago, so that the file does not grow without bound. */
+/** Drops certificates that expired more than KEPT_AFTER_END_MS ago, so that the file does not grow without bound. */
 export function pruned(state: CaState, now: number): CaState {
   const isKept = ({ notAfter }: { readonly notAfter: number }) => notAfter + KEPT_AFTER_END_MS > now;
   return { ...state, issued: state.issued.filter(isKept), revoked: state.revoked.filter(isKept) };

@@ -41,12 +41,12 @@ const EVERY_ADDRESS: Names = [
 ];
 
 /**
- * Certifies another CA's name and key for one purpose: it may sign leaves for clients or for servers, no CAs, and no
- * name of the signer. PEM.
+ * Certifies another CA's name and key for one purpose: it may sign leaves for clients or for servers, but no CAs and no
+ * names in the signer's own trust domain. PEM.
  *
- * Clients: ids of the target's own trust domain only. Servers: the permitted DNS names and addresses only; no ids, no
- * mailboxes. A kind of name that is not allowed at all is permitted only for a name that cannot exist, because OpenSSL
- * ignores an empty excluded URI or mailbox.
+ * Clients: ids of one trust domain only, by default the target's own. Servers: the permitted DNS names and addresses
+ * only; no ids, no mailboxes. A kind of name that is not allowed at all is permitted only for a name that cannot exist,
+ * because OpenSSL ignores an empty excluded URI or mailbox.
  * @throws DomainError `denied` for a target that must not be certified, `invalid` for names that cannot be permitted
  */
 export function crossSign(target: X509Certificate, signer: Signer, options: CrossSignatureOptions): string {

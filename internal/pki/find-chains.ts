@@ -7,10 +7,10 @@ const MAX_CHAIN = 8;
 /** Enough for every chain through a bundle while CAs are being replaced. */
 const MAX_CHAINS = 64;
 
-/** A chain whose last certificate has no issuer in the bundle. */
+/** A chain whose last certificate has no issuer in the bundle or among `others`. */
 interface DeadEnd {
   readonly chain: readonly X509Certificate[];
-  /** The bundle has a CA with the issuer's name, but that CA's key did not sign the last certificate. */
+  /** True: a CA has the issuer's name, but that CA's key did not sign the last certificate. */
   readonly hasNamesake: boolean;
 }
 

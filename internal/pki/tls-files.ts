@@ -250,7 +250,7 @@ export function tlsFault(reason: TlsFault, message: string, cause?: unknown): Do
   return new DomainError("invalid", message, { fields: { reason }, cause });
 }
 
-/** As `tlsFault`, for a single file. */
+/** Like `tlsFault`, for a fault in a single file. */
 export function faultIn(
   file: TlsFileKind,
   reason: TlsFault,

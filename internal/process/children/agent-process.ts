@@ -43,7 +43,7 @@ const ASK_SHARE = 0.4;
 const TERM_SHARE = 0.5;
 /** The most text that may wait for an agent: an agent with more text waiting is not reading. */
 const MAX_UNREAD_BYTES = 1024 * 1024;
-/** KILL needs no permission; only a process in uninterruptible sleep takes longer. */
+/** A process cannot refuse KILL; only one in uninterruptible sleep takes longer to end. */
 const KILL_MS = 5_000;
 
 /** An agent's process as the leader of a group of its own, with pipes to its standard streams. */

@@ -11,7 +11,7 @@ const GATHER_MS = 10;
 /** After this many processes, other work gets its turn. */
 const BATCH = 64;
 const LOOK_EVERY_MS = 100;
-/** KILL needs no permission; only a process in uninterruptible sleep takes longer. */
+/** A process cannot refuse KILL; only one in uninterruptible sleep takes longer to end. */
 const KILL_MS = 5_000;
 
 type Marked = ReadonlyMap<string, readonly number[]>;

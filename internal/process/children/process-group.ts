@@ -57,7 +57,7 @@ export class ProcessGroup {
   }
 }
 
-/** Fields of /proc/PID/stat after the name: state, parent, group. */
+/** Reads /proc/PID/stat, in which state, parent and group follow the name. */
 function hasLivingMember(group: string): boolean {
   return listPids().some((pid) => {
     const [state, , itsGroup] = statFields(readOrEmpty(`/proc/${pid}/stat`));

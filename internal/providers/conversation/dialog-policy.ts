@@ -27,7 +27,7 @@ export interface Question {
 
 /**
  * Answers an agent's question, and reports that the agent waited for an answer. A question for information is always
- * denied, because no true answer can be given. The caller sends the answer to the agent at once.
+ * denied, because no true answer can be given. The caller must send the answer to the agent at once.
  */
 export function answerDialog(link: AgentLink, question: Question, mode: DialogAnswer): DialogAnswer {
   const decision = question.kind === "permission" || question.kind === "plan" ? mode : "deny";

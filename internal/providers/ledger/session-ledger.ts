@@ -24,7 +24,7 @@ export interface SessionLedgerDeps {
 
 /**
  * The running sessions over standard streams, as files. The sessions end with this process; if it is killed, the next
- * one ends and reports them.
+ * process ends and reports them.
  */
 export class SessionLedger {
   readonly #deps: SessionLedgerDeps;

@@ -34,7 +34,7 @@ const SOCKET = "rpc.sock";
 const STATE = "s";
 /** Each round removes a thousand entries. */
 const REMOVE_ROUNDS = 50;
-/** Names are short: the paths of the sockets below are bounded. */
+/** Names are short, because the length of a socket's path is limited. */
 const NAME_CHARS = 10;
 const RECORD = "session.json";
 /** The socket of a killed server accepts connections until the kernel closes it; a running server keeps them open. */
