@@ -79,6 +79,13 @@ it("prefers flags to the environment", () => {
   expect([listen.port, sidecar.restart, sidecar.identity.project]).toEqual([2, "never", "from-flag"]);
 });
 
+it("takes the times of its end from the environment, and prefers the flags", () => {
+  const env = { ...ENV, GT_SIDECAR_GRACE: "3s", GT_SIDECAR_LINGER: "1m" };
+  const times = ({ graceMs, sidecar }: SidecarConfig) => [graceMs, sidecar.lingerMs];
+  expect(times(config(AGENT, env))).toEqual([3000, 60_000]);
+  expect(times(config([...AGENT, "--grace", "4s", "--linger", "2m"], env))).toEqual([4000, 120_000]);
+});
+
 it.each([
   ["sh -c 'exit 3'", ["-c", "exit 3"]],
   ['sh  -c "a b"  c', ["-c", "a b", "c"]],

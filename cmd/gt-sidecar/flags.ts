@@ -143,7 +143,12 @@ const OTHER_FLAGS = {
     help: "sockets, journal (XDG_RUNTIME_DIR/gt-sidecar or a private folder)",
     complete: "folder",
   },
-  grace: { type: "duration", value: "TIME", help: "time from the request to stop until the agent is killed (10s)" },
+  grace: {
+    type: "duration",
+    value: "TIME",
+    env: "GT_SIDECAR_GRACE",
+    help: "time from the request to stop until the agent is killed (10s)",
+  },
   "log-level": {
     type: "string",
     value: "LEVEL",
