@@ -150,6 +150,13 @@ describe("work", () => {
     expect(readWork(bytes, PLACE)).toMatchObject({ reason });
   });
 
+  it("that is too large is refused with its id, under which the publisher gets a result", () => {
+    const body = (id: unknown) => Buffer.from(JSON.stringify({ payload: { task: "x".repeat(5000) }, id }));
+    expect(readWork(body("big"), PLACE)).toEqual({ reason: "too_large", id: "big" });
+    expect(readWork(body(5), PLACE)).toEqual({ reason: "too_large", id: undefined });
+    expect(readWork(Buffer.alloc(5000, "x"), PLACE)).toEqual({ reason: "too_large", id: undefined });
+  });
+
   it("that is not UTF-8 is refused", () => {
     expect(readWork(Buffer.from([0x22, 0xff, 0x22]), PLACE)).toMatchObject({ reason: "invalid_message" });
   });

@@ -30,10 +30,11 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
 
 /** Reads the body of a work message that was published on the subject of `place`. */
 export function readWork(body: Uint8Array, place: WorkPlace): WorkMessage | WorkRefusal {
-  if (body.length > place.maxBytes) return { reason: "too_large", id: undefined };
   const value = readJson(textOf(body));
-  if (!isObject(value)) return { reason: "invalid_message", id: undefined };
-  const id = idOf(member(value, "id"));
+  const id = isObject(value) ? idOf(member(value, "id")) : undefined;
+  // The server's max_payload bounds what is parsed here: with the id, the publisher gets an answer.
+  if (body.length > place.maxBytes) return { reason: "too_large", id };
+  if (!isObject(value)) return { reason: "invalid_message", id };
   const type = member(value, "type");
   const payload = member(value, "payload") ?? {};
   if (id === undefined || typeof type !== "string" || !isObject(payload)) return { reason: "invalid_message", id };
