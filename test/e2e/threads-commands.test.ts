@@ -70,8 +70,12 @@ it("prints one object, or JSON lines, with --json", async () => {
     ["participants", thread],
   ]) {
     const { code, stdout } = await world.gt(...args, "--json");
-    const lines = stdout.trim().split("\n");
-    expect([args, code, lines.every((line) => typeof JSON.parse(line) === "object")]).toEqual([args, 0, true]);
+    const values = stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    const areObjects = values.every((value) => typeof value === "object" && !Array.isArray(value));
+    expect([args, code, areObjects]).toEqual([args, 0, true]);
   }
 });
 

@@ -1,3 +1,4 @@
+import { asObjects } from "../../../../internal/base/json-fields.ts";
 import { takeArguments } from "../../../../internal/cli/command/arguments.ts";
 import type { Given } from "../../../../internal/cli/command/command.ts";
 import type { CommandContext } from "../../../../internal/cli/command/command-context.ts";
@@ -18,8 +19,8 @@ export async function runParticipants(
     const isChange = add.length + remove.length > 0 || wake !== undefined;
     const change = { thread_id, add: add.map(parseParticipant), remove, wake };
     const answer = isChange ? await call("manage_participants", change) : await call("get_thread", { thread_id });
-    if (values.json) printJson(out, answer["participants"]);
-    else printParticipants(out, answer["participants"]);
+    if (!values.json) printParticipants(out, answer["participants"]);
+    else for (const one of asObjects(answer["participants"])) printJson(out, one);
     return 0;
   });
 }
