@@ -7,7 +7,10 @@ import type { BridgeOptions } from "./config.ts";
 import { openBridgeFile } from "./file/read-bridge-file.ts";
 import { stdioProviders } from "./providers-of.ts";
 
-/** Prints every fault of a configuration; 0: a bridge can start with it, 2: it cannot. @throws as `openBridgeFile` */
+/**
+ * Checks a configuration, and prints warnings. Returns 0 if a bridge can start with it.
+ * @throws ConfigError with every fault; as `openBridgeFile`
+ */
 export async function check(
   { configPath, place }: BridgeOptions,
   { out, err, clock, signal }: CommandContext,

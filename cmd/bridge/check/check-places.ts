@@ -24,7 +24,7 @@ export function checkPlaces(config: BridgeConfig, findings: Findings): void {
   if (auditPath !== undefined) findings.tried(["audit", "path"], () => checkAuditFile(auditPath));
 }
 
-/** Two listeners with the same port: the second one would fail at the start. */
+/** Reports listeners on the same port: the second one would fail at the start. */
 function checkPorts({ listen, healthListen, isHealthOptional, crlServer }: BridgeConfig, findings: Findings): void {
   const all = [
     { key: ["server", "listen"], at: listen },

@@ -20,7 +20,7 @@ export interface ProviderConfig {
 export interface BridgeConfig {
   readonly listen: ListenAddress;
   readonly healthListen: ListenAddress;
-  /** The address is the default: if another process uses it, the bridge serves without it. */
+  /** True if the address is the default: if another process uses it, the bridge serves without a health port. */
   readonly isHealthOptional: boolean;
   /** Undefined: connections have no maximum age. */
   readonly maxConnectionAgeMs: number | undefined;

@@ -16,8 +16,8 @@ export interface ApartProjects {
 }
 
 /**
- * Prepares to start agents as other users; undefined when the configuration names none. From then on, child processes
- * inherit none of the descriptors that this process has inherited.
+ * Prepares to start agents as other users: from then on, child processes inherit none of the descriptors that this
+ * process has inherited. Undefined if the configuration names no such users.
  * @throws DomainError `invalid` for a user that does not exist; as `openSharedFolder`
  */
 export function keepProjectsApart(
