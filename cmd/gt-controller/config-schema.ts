@@ -47,7 +47,7 @@ function matching(what: string, pattern: RegExp) {
   return text(what, (value) => pattern.test(value));
 }
 
-/** The names of the sidecar's own settings start with these prefixes; the agent's pod sets them itself. */
+/** Refuses names with the prefixes of the sidecar's own settings, which the controller writes into the pod itself. */
 const variableName = () =>
   matching("the name of an environment variable", /^[A-Za-z_][A-Za-z0-9_]*$/).refine(
     (name) => !/^(?:GT_|TMUX)/.test(name) && name !== "NODE_OPTIONS",

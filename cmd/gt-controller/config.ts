@@ -28,7 +28,8 @@ export interface ClusterOptions {
 }
 
 /**
- * The settings from the line and the environment. `command` is the word on the line, empty for the controller itself.
+ * The settings from the command line and the environment. `command`: the name of the command, empty for the controller
+ * itself.
  * @throws DomainError `invalid`, naming the flag
  */
 export function readConfig(command: string, line: Given<typeof CONTROLLER_FLAGS>, env: Env): ClusterOptions {
