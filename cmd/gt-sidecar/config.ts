@@ -265,9 +265,9 @@ function runtimeDirOf(env: Env): string | undefined {
 }
 
 /**
- * The given session, else the session that the certificate names, else a new one. A first start fails here when the
- * folder cannot be used or is another session's; a serving half starts and waits until it can, because it may restart
- * while files are being replaced.
+ * The given session, else the session that the certificate names, else a new one. A first start fails here if the TLS
+ * folder cannot be used or belongs to another session. A serving half starts and waits until it can use the folder,
+ * because it may restart while files are being replaced.
  */
 function sessionFor(given: string | undefined, { tlsDir: dir, half }: TrustFlagContext, crlPolicy: CrlPolicy): string {
   if (given !== undefined && !ID.test(given))

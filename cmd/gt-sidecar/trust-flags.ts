@@ -19,7 +19,8 @@ export function readCrlPolicyFlag(value: string | undefined, { tlsDir, half }: T
 }
 
 /**
- * Reads `--audit-log`: a file that exists already or can be made.
+ * Reads `--audit-log`: a file that exists already or can be made, which is checked only at the first start: a restarted
+ * serving half keeps trying, because the agent is running meanwhile.
  * @throws DomainError `invalid`
  */
 export function readAuditFlag(value: string | undefined, { tlsDir, half }: TrustFlagContext): string | undefined {
@@ -34,5 +35,3 @@ export function readAuditFlag(value: string | undefined, { tlsDir, half }: Trust
   if (half === "both") checkAuditFile(path);
   return path;
 }
-
-/** Checked only at the first start: a restarted serving half keeps trying, because the agent is running meanwhile. */
