@@ -324,7 +324,7 @@ describe("gt config", () => {
       code: 2,
       stderr: expect.stringContaining("tls-dir: there is no folder /nowhere"),
     });
-    expect((await config("set", "ca", own.HOME)).stderr).toContain(`ca: ${own.HOME} is no file`);
+    expect((await config("set", "ca", own.HOME)).stderr).toContain(`ca: ${own.HOME} is not a file`);
     expect((await config("set", "servr", "x")).stderr).toContain('no key "servr"\ngt: hint: did you mean server?');
     expect((await config("use", "third")).stderr).toContain('no profile "third"; there are: default, other');
     expect((await gt(["agents", "--profile", "third"], own)).code).toBe(2);

@@ -180,7 +180,7 @@ function within(value: number, { min, max }: { readonly min: number; readonly ma
   return Math.min(Math.max(value, min), max);
 }
 
-/** The sidecar, or the connection to it, may be back in a moment. */
+/** True if the sidecar, or the connection to it, may be back in a moment. */
 function isPassing(err: unknown): boolean {
   return (
     err instanceof DomainError && (err.kind === "unavailable" || err.kind === "deadline" || err.kind === "cancelled")

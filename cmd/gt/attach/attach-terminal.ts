@@ -35,8 +35,8 @@ const thisProcess: TerminalHost = {
 
 /**
  * The person's terminal while they are attached: keys arrive one by one, and its earlier contents are kept aside.
- * Disposing restores the terminal; so do the end of the process, whatever the reason, and a stop (SIGTSTP) until it
- * continues.
+ * Disposing restores the terminal. It is also restored when the process exits, unless a signal kills it, and while the
+ * process is stopped (SIGTSTP).
  */
 export class AttachTerminal implements Disposable {
   readonly #streams: TerminalStreams;

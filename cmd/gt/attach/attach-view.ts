@@ -13,7 +13,7 @@ const MAX_COLS = 500;
 const MAX_ROWS = 300;
 /** The time that a notice is shown while others wait. */
 const CROWDED_NOTICE_MS = 1500;
-/** A window whose size differs from the terminal's for this long is expected to keep its size. */
+/** A window that keeps its size for this long is reported to the person if it is larger than the terminal. */
 const SIZE_SETTLED_MS = 700;
 
 /** The agent's window on the person's terminal, with notices. Lives until its signal is aborted. */

@@ -94,13 +94,16 @@ function checkedValue(key: ProfileKey, value: string): string {
   return PROFILE_KEYS[key].isPath ? existingPath(key, resolve(value)) : value;
 }
 
-/** Reports a mistyped path while the person is watching. The file's contents may change, and are read at each call. */
+/**
+ * Reports a mistyped path while the person is watching. The contents of a file are read at each call, because they may
+ * change.
+ */
 function existingPath(key: ProfileKey, path: string): string {
   const wanted = key === "tls-dir" ? "folder" : "file";
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined) throw new DomainError("invalid", `${key}: there is no ${wanted} ${path}`);
   if (found.isDirectory() !== (wanted === "folder"))
-    throw new DomainError("invalid", `${key}: ${path} is no ${wanted}`);
+    throw new DomainError("invalid", `${key}: ${path} is not a ${wanted}`);
   return path;
 }
 

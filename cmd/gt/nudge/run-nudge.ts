@@ -60,7 +60,7 @@ function deliver(
   return found.backend.nudge({ message, requestId, mode, timeoutMs, sender, priority, ttlMs: 0 }, signal);
 }
 
-/** The agent's bead has `notification_level: muted`: reports it like a refusal because of a dialog. */
+/** For an agent whose bead has `notification_level: muted`: reports a refusal, as for an agent with an open dialog. */
 function doNotDisturb(found: FoundAgent, context: CommandContext): number {
   context.error(`not delivered to ${found.agent}: it does not want to be disturbed`, "--force delivers it anyway");
   return NOT_DELIVERED;
@@ -76,7 +76,7 @@ async function noteState({ agent, backend }: FoundAgent, { note, signal, clock }
   note(`${status.provider} in ${agent} is ${STATES[status.state]}${since}${dialog}`);
 }
 
-/** True outside of tmux too: without a session there is no age. */
+/** True if the caller's tmux session is new. Also true outside of tmux, where there is no session that has an age. */
 async function isFresh(command: NudgeOptions, context: CommandContext): Promise<boolean> {
   const began = await ownSessionStart(command.place, context.signal);
   return began === undefined || context.clock.now() / 1000 - began <= FRESH_SECONDS;

@@ -13,7 +13,7 @@ export async function runMcp(
   { env, clock, stdin, out, signal }: CommandContext,
 ): Promise<number> {
   takeArguments("gt threads mcp", positionals, []);
-  // Looking the server up for each message finds one that starts later.
+  // The server is looked up for each message, so that a server which starts later is found.
   const place = () => {
     const { token, ...at } = threadsHere({ env, clock }, values);
     return { ...at, token: token() };
@@ -24,7 +24,7 @@ export async function runMcp(
   try {
     for await (const line of lines) pipe.send(line);
   } catch (err) {
-    // An error of reading the input counts as its end.
+    // An error while reading the input counts as the end of the input.
     const isInputs = err instanceof Error && "syscall" in err && err.syscall === "read";
     if (!(err instanceof DomainError) && !signal.aborted && !isInputs) throw err;
   }
