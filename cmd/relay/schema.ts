@@ -53,7 +53,7 @@ const turns = block({
   cancel_grace: duration("0s", "10m").default(10_000),
   work_ttl: duration("1s", "8760h").default(24 * 3_600_000),
   ack_wait: duration("1s", "10m").default(15_000),
-  /** Must be shorter than the longest claim. */
+  /** Must be shorter than the time limit for claiming a lane. */
   holder_timeout: duration("1s", "15s").default(2000),
   max_attempts: wholeNumber(1, 100).default(5),
   backoff: listOf(duration("0s", "10m"), "a list of durations").default([0, 1000, 5000, 15_000]),
