@@ -12,9 +12,14 @@ export interface DefuseRules {
   readonly leaving?: RegExp;
   /** Matches at the end of a message where Enter would not submit; a space is appended. */
   readonly openEnd?: RegExp;
-  /** The agent drops white space at the start of a message, so it is dropped before and counts as a difference. */
+  /**
+   * The agent drops white space at the start of a message, so it is removed before typing. The typed text then counts
+   * as changed.
+   */
   readonly cutsStart?: boolean;
-  /** The agent drops invisible characters, some only after a second Enter, so they are dropped before. */
+  /**
+   * The agent drops invisible characters, some of them only after a second Enter, so they are removed before typing.
+   */
   readonly dropsInvisible?: boolean;
 }
 

@@ -28,8 +28,8 @@ export function hookFile(context: LaunchContext): {
 }
 
 /**
- * The command with `flags` inserted right after the agent's own program (`env A=1 claude …` has it second), before a
- * prompt or a subcommand. Returns the command itself if the program is not in it.
+ * The command with `flags` inserted right after the agent's own program, which need not be the first word (`env A=1
+ * claude …`), and before a prompt or a subcommand. Returns the command itself if the program is not in it.
  */
 export function withFlags(
   command: readonly [string, ...string[]],

@@ -35,7 +35,7 @@ export interface DialogView {
   readonly kind: DialogKind;
   readonly title: string;
   readonly text: string;
-  /** Only choices that the program itself draws; empty if it draws none, and if they are `unclear`. */
+  /** Only choices that the program itself draws; empty if it draws none, or if they are `unclear`. */
   readonly choices: readonly DialogChoice[];
   /** The choices are beside each other in one row, to be walked across; absent: below each other. */
   readonly beside?: true | undefined;

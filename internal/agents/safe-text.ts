@@ -6,7 +6,7 @@ import type { SafeText } from "./profile.ts";
  */
 const ESCAPES =
   /(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x80-\x9f]*(?:\x07|\x1b\\|\x9c)|\x1b[ -/]*[0-~]|\x1b/g;
-/** C0 except LF, DEL and C1. */
+/** C0 without LF, and DEL and C1. */
 const CONTROLS = /[\x00-\x09\x0b-\x1f\x7f-\x9f]/g;
 
 /**
@@ -16,8 +16,9 @@ const CONTROLS = /[\x00-\x09\x0b-\x1f\x7f-\x9f]/g;
 export const INERT_PREFIX = "[nudge] ";
 
 /**
- * Cleans a message so that it may be typed into any agent: NFC, CRLF and CR → LF, tab → 4 spaces, escape sequences and
- * C0, DEL, C1 removed, trailing white space cut. Unsafe if it contains half of a surrogate pair or if nothing is left.
+ * Cleans a message so that it may be typed into any agent: NFC, CRLF and CR → LF, tab → 4 spaces, escape sequences,
+ * other C0 characters, DEL and C1 removed, trailing white space cut. Unsafe if it contains half of a surrogate pair or
+ * if nothing is left.
  */
 export function normalise(message: string): SafeText {
   if (!message.isWellFormed()) return { type: "unsafe", reason: "the message contains half of a surrogate pair" };

@@ -8,8 +8,8 @@ const KINDS: ReadonlySet<string> = new Set(["subagent", "shell", "workflow"]);
 const ENDED = /<task-notification>\s*<task-id>([^<]{1,128})<\/task-id>[\s\S]{0,4096}?<status>(\w+)<\/status>/g;
 
 /**
- * The running `background_tasks` of Claude Code's Stop hook (≥ 2.1.145). `background` is absent if the hook reports
- * none.
+ * The running and pending `background_tasks` of Claude Code's Stop hook (≥ 2.1.145). `background` is absent if the
+ * payload has no such list, and empty if no task is running or pending.
  */
 export function reportedTasks(value: unknown): { readonly background?: readonly ReportedTask[] } {
   if (!Array.isArray(value)) return {};

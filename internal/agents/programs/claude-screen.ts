@@ -8,7 +8,7 @@ const REACH = 200;
 const PASTE = /\[(?:Pasted text #\d+(?: \+\d+ lines)?|\.\.\.Truncated text #\d+[^\]]{0,40}\.\.\.|Image #\d+)\]/g;
 /**
  * The colours of tips, hints and times. The composer's text has the terminal's default colour; grey letters in it are
- * the rest of a tip that was on the row before: 2.1.197 leaves them behind characters whose width it counts
+ * the rest of a tip that the row showed earlier: 2.1.197 leaves such letters behind characters whose width it counts
  * differently.
  */
 const GREY = /^(?:8|23[89]|24\d|#([4-9a-b][0-9a-f])\1\1)$/i;

@@ -44,7 +44,8 @@ export function codexView(screen: Screen): ScreenView {
 }
 
 /**
- * True if Codex has drawn its composer before the session behind it has begun: on a busy machine that takes a minute.
+ * True if Codex has drawn its composer before the session behind it has begun, which may take a minute on a busy
+ * machine.
  */
 function isBeginning(screen: Screen, { top, bottom }: ComposerView): boolean {
   const shown = screen.lines.map(({ text }) => text.trimEnd());

@@ -5,7 +5,7 @@ import type { Screen, ScreenRun } from "../screen.ts";
 import { firstWords, lastRow, lineAt } from "../screen-text.ts";
 
 export const BAR = "┃";
-/** Cut short on a narrow screen. */
+/** Matches only the beginnings of the words, because a narrow screen cuts them short. */
 const DIALOG_KEYS = /\b(?:enter (?:con|sub|sel)|esc (?:dis|can|clo|rej))/;
 const HINT = /^\s*(?:ctrl\+|⇆|↑|←|enter|esc|tab)/;
 /** In the row of keys, these tell whether the choices are a list above it or buttons in that row. */
