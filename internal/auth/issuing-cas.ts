@@ -60,7 +60,10 @@ export function checkIssuers(rules: readonly IssuerRule[], cas: readonly X509Cer
   }
 }
 
-/** True if one of the issuer's CAs is trusted. Otherwise its tokens are valid only with certificates of our own CA. */
+/**
+ * True if the rule names the issuer's CAs, or a trusted CA has the issuer's name. Otherwise the issuer's tokens are
+ * valid only with certificates of our own CA.
+ */
 export function hasTrustedCa({ issuer, cas: named }: IssuerRule, cas: readonly X509Certificate[]): boolean {
   return named !== undefined || casNamed(issuer, cas).size > 0;
 }

@@ -11,7 +11,7 @@ export interface TokenRequest {
   /** Absent: everything is allowed. */
   readonly scope?: Role;
   readonly ttlMs: number;
-  /** The only certificate with which the token is valid. Default: not bound to one. */
+  /** The only certificate with which the token is valid. Default: the token is not bound to a certificate. */
   readonly certificate?: X509Certificate | undefined;
   /** Further claims. */
   readonly more?: Readonly<Record<string, string>>;
