@@ -19,11 +19,13 @@ const NONE: TmuxSessions = { names: [], onlyPanes: new Map() };
 /** Numbers and the pane's id before the name, which may have blanks. */
 const FORMAT = "#{version} #{session_windows} #{window_panes} #{pane_id} #{session_name}";
 const LINE = /^(\S+) (\d+) (\d+) (%\d+) (.*)$/;
+/** tmux's messages where no server is behind the socket. Any other is about tmux itself: the server may well run. */
+const NO_SERVER = /no server running|error connecting|lost server|server exited/;
 
 /**
  * The sessions of the tmux server at `socketPath`; none when no server answers there.
  * @throws DomainError `denied` for a socket that is not this user's own; `unavailable` when that server was asked for
- * by flag and does not answer, or hangs.
+ * by flag and does not answer, when it hangs, or when there is a socket but no tmux that works
  */
 export async function listTmuxSessions(
   socketPath: string,
@@ -36,9 +38,11 @@ export async function listTmuxSessions(
   }
   const result = await askTmux(socketPath, ["list-sessions", "-F", FORMAT], place, signal);
   if (result.type === "exit" && result.code === 0) return sessionsIn(result.stdout);
-  if (result.type === "failed")
-    throw new DomainError("unavailable", `tmux at ${socketPath} does not answer: ${result.reason}`);
-  if (place.localOnly) throw result.type === "missing" ? noTmux() : noServer(socketPath);
+  if (result.type === "missing") throw noTmux(socketPath);
+  const failure = result.type === "failed" ? result.reason : result.stderr.trim() || `exit code ${result.code}`;
+  if (result.type === "failed" || !NO_SERVER.test(failure))
+    throw new DomainError("unavailable", `tmux at ${socketPath} does not answer: ${failure}`);
+  if (place.localOnly) throw noServer(socketPath);
   return NONE;
 }
 
@@ -78,8 +82,8 @@ function noServer(socketPath: string): DomainError {
   });
 }
 
-function noTmux(): DomainError {
-  return new DomainError("unavailable", "tmux is not installed", {
+function noTmux(socketPath: string): DomainError {
+  return new DomainError("unavailable", `cannot ask the tmux server at ${socketPath}: tmux is not in PATH`, {
     fields: { hint: "apt-get install tmux, or brew install tmux" },
   });
 }
