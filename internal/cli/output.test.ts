@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { Output, usesColour } from "./output.ts";
+import { terminalSize } from "./terminal-size.ts";
 
 function sink(isTTY: boolean) {
   const written: string[] = [];
@@ -14,6 +15,21 @@ it.each([
   [true, { TERM: "dumb" }, false],
 ])("tty %s with %j: colours %s", (isTTY, env, colour) => {
   expect(usesColour(sink(isTTY), env)).toBe(colour);
+});
+
+it.each([
+  [true, {}, true],
+  [true, { TERM: "dumb" }, false],
+  [false, {}, false],
+])("tty %s with %j: redraws %s", (isTTY, env, redraws) => {
+  expect(new Output(sink(isTTY), env).redraws).toBe(redraws);
+});
+
+it("takes a terminal that says no size, or 0 by 0, for one of 80 by 24", () => {
+  expect(new Output({ ...sink(true), columns: 0 }, {}).columns).toBe(80);
+  expect(terminalSize({})).toEqual({ columns: 80, rows: 24 });
+  expect(terminalSize({ columns: 0, rows: 0 })).toEqual({ columns: 80, rows: 24 });
+  expect(terminalSize({ columns: 1, rows: 2 })).toEqual({ columns: 1, rows: 2 });
 });
 
 it("paints only if colours are on", () => {

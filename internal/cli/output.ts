@@ -1,4 +1,5 @@
 import { PrintableText, printable } from "../base/printable-text.ts";
+import { terminalSize } from "./terminal-size.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 type Style = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
@@ -32,18 +33,21 @@ export function usesColour(sink: Sink, env: Env): boolean {
  */
 export class Output {
   readonly isTTY: boolean;
+  /** True for a terminal that can draw a line again: a tty that is not `TERM=dumb`, such as Emacs's shell. */
+  readonly redraws: boolean;
   readonly colour: boolean;
   readonly #sink: Sink;
 
   constructor(sink: Sink, env: Env) {
     this.#sink = sink;
     this.isTTY = sink.isTTY === true;
+    this.redraws = this.isTTY && env["TERM"] !== "dumb";
     this.colour = usesColour(sink, env);
   }
 
   /** Columns of the terminal; 80 if the number is not known. */
   get columns(): number {
-    return this.#sink.columns ?? 80;
+    return terminalSize(this.#sink).columns;
   }
 
   /** The text and a line feed. */

@@ -2,6 +2,7 @@ import { join, resolve } from "node:path";
 import { printable } from "../../internal/base/printable-text.ts";
 import { Output } from "../../internal/cli/output.ts";
 import { type MainContext, runMain } from "../../internal/cli/run-main.ts";
+import { terminalSize } from "../../internal/cli/terminal-size.ts";
 import { version } from "../../internal/cli/version.ts";
 import { agentCommand } from "./agent-command.ts";
 import { type RunningAgent, withStartedAgent } from "./agent-session.ts";
@@ -47,8 +48,9 @@ await runMain({ name: "start", exitCodes: { unavailable: 4 } }, async (context) 
     const { startThreads } = await import("./threads/threads.ts");
     return tour((at) => startThreads(at, { root, env: { ...plain, PATH: path }, once: config.once }));
   }
-  const live = !config.once && stdout.isTTY === true && context.stdin.isTTY === true;
-  const size = live ? screenSize(stdout.columns, stdout.rows) : { cols: 100, rows: 30 };
+  const live = !config.once && out.redraws && context.stdin.isTTY === true;
+  const { columns, rows } = terminalSize(stdout);
+  const size = live ? screenSize(columns, rows) : { cols: 100, rows: 30 };
   const address = await freeAddress(config.agent, env["XDG_RUNTIME_DIR"]);
   const workdir = config.workdir ?? process.cwd();
   out.line(printable`starting a sidecar with ${config.agent === "demo" ? "the demo agent" : "Claude Code"} …`);

@@ -47,6 +47,8 @@ describe("the live view", () => {
     [80, 24],
     [40, 12],
     [200, 60],
+    [10, 3],
+    [1, 1],
   ])("fits a window of %d by %d", (columns, rows) => {
     const screen = Array.from({ length: 90 }, () => "日本語 ".repeat(60));
     const receipts = Array.from({ length: 9 }, (_, at) => `receipt ${at} ${"x".repeat(300)}`);

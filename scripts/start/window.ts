@@ -1,4 +1,5 @@
 import { writeSync } from "node:fs";
+import { terminalSize } from "../../internal/cli/terminal-size.ts";
 
 const STDOUT = 1;
 const ENTER = "\x1b[?1049h\x1b[?25l\x1b[2J";
@@ -45,11 +46,11 @@ export class Window implements Disposable {
   }
 
   get columns(): number {
-    return Math.max(20, this.#screen.columns);
+    return terminalSize(this.#screen).columns;
   }
 
   get rows(): number {
-    return Math.max(10, this.#screen.rows);
+    return terminalSize(this.#screen).rows;
   }
 
   /** Draws lines from the top; unchanged rows are left alone. */

@@ -1,5 +1,6 @@
 import { plainText } from "../../../internal/base/sanitise.ts";
 import { clipText, textWidth } from "../../../internal/base/text-width.ts";
+import { terminalSize } from "../../../internal/cli/terminal-size.ts";
 import type { DrawableTerminal } from "../common/text/live-screen.ts";
 import type { AttachScreen, WantedModes } from "./attach-screen.ts";
 
@@ -46,11 +47,11 @@ export class AttachPainter {
   }
 
   get columns(): number {
-    return this.#terminal.columns ?? 80;
+    return terminalSize(this.#terminal).columns;
   }
 
   get lines(): number {
-    return this.#terminal.rows ?? 24;
+    return terminalSize(this.#terminal).rows;
   }
 
   get viewport(): Viewport {

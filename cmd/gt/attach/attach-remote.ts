@@ -1,6 +1,7 @@
 import { backoffMs } from "../../../internal/base/backoff.ts";
 import { DomainError } from "../../../internal/base/errors.ts";
 import type { CommandContext } from "../../../internal/cli/command/command-context.ts";
+import { terminalSize } from "../../../internal/cli/terminal-size.ts";
 import { ATTACH_COLS, ATTACH_ROWS, type AttachOutput } from "../../../internal/session/attach.ts";
 import type { FoundAgent } from "../../../internal/terminal/places/with-agent.ts";
 import { AttachInputs } from "./attach-inputs.ts";
@@ -171,7 +172,7 @@ export class AttachRemote {
   }
 
   #size(): { readonly cols: number; readonly rows: number } {
-    const { columns = 80, rows = 24 } = this.#context.stdout;
+    const { columns, rows } = terminalSize(this.#context.stdout);
     return { cols: within(columns, ATTACH_COLS), rows: within(rows, ATTACH_ROWS) };
   }
 }

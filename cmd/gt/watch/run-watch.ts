@@ -17,7 +17,7 @@ export async function runWatch(given: Given<WatchFlags>, context: CommandContext
   const command = readWatch(given, context.env);
   return await withAgent(command.place, command.agent, context, (found) => {
     if (command.json) return watchJson(found, command, context);
-    if (context.out.isTTY) return watchLive(found, command, context);
+    if (context.out.redraws) return watchLive(found, command, context);
     const { lines = DEFAULT_LINES, ansi, intervalMs } = command;
     return followLines(found, { lines, ansi, intervalMs }, context);
   });

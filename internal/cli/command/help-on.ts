@@ -7,7 +7,7 @@ export async function helpOn(
   program: string,
   words: readonly string[],
   all: readonly Named[],
-  columns: number | undefined,
+  columns: number,
 ): Promise<string> {
   let call = program;
   for (const word of words) {

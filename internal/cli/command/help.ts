@@ -1,3 +1,4 @@
+import { terminalSize } from "../terminal-size.ts";
 import type { Command, Named } from "./command.ts";
 
 /** `PROGRAM help`. `all` returns the commands to explain. */
@@ -14,7 +15,7 @@ export function help(program: string, all: () => Promise<readonly Named[]>): Com
     completion: "command",
     run: async ({ positionals }, { out, stdout }) => {
       const { helpOn } = await import("./help-on.ts");
-      out.plain(await helpOn(program, positionals, await all(), stdout.columns));
+      out.plain(await helpOn(program, positionals, await all(), terminalSize(stdout).columns));
       return 0;
     },
   };

@@ -1,4 +1,5 @@
 import type { MainContext } from "../run-main.ts";
+import { terminalSize } from "../terminal-size.ts";
 import { version } from "../version.ts";
 import type { Program } from "./command.ts";
 import { commandContext } from "./command-context.ts";
@@ -16,7 +17,7 @@ async function runCall(program: string, call: ParsedCall, main: MainContext): Pr
       main.stdout.write(`${program} ${version}\n`);
       return 0;
     case "help":
-      main.stdout.write(await (await import("./help-text.ts")).helpText(call.of, main.stdout.columns));
+      main.stdout.write(await (await import("./help-text.ts")).helpText(call.of, terminalSize(main.stdout).columns));
       return 0;
     case "run":
       return await call.command.run(call.given, commandContext(program, call.argv, main));

@@ -25,8 +25,14 @@ it("tells a server that is gone from a tmux that cannot ask it", async () => {
   try {
     await new Promise<void>((resolve) => server.listen(socket, resolve));
     await mkdir(join(folder, "bin"));
-    const place = { cwd: folder, env: { PATH: join(folder, "bin") }, localOnly: false, uid: process.getuid?.() ?? 0 };
-    const list = () => listTmuxSessions(socket, place as PlaceConfig, AbortSignal.timeout(10_000));
+    const place: PlaceConfig = {
+      cwd: folder,
+      env: { PATH: join(folder, "bin") },
+      localOnly: false,
+      tls: {},
+      uid: process.getuid?.() ?? 0,
+    };
+    const list = () => listTmuxSessions(socket, place, AbortSignal.timeout(10_000));
     await expect(list()).rejects.toMatchObject({
       kind: "unavailable",
       message: `cannot ask the tmux server at ${socket}: tmux is not in PATH`,

@@ -25,6 +25,11 @@ it("writes nothing if nothing was drawn", () => {
   expect(tty.written).toEqual([]);
 });
 
+it("draws on a terminal that says 0 by 0 as on one of 80 by 24", () => {
+  const { columns, maxLines } = new LiveScreen(terminal(0, 0));
+  expect({ columns, maxLines }).toEqual({ columns: 80, maxLines: 23 });
+});
+
 it("rewrites only the lines that changed", () => {
   const tty = terminal();
   const screen = new LiveScreen(tty);

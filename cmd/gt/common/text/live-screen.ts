@@ -1,9 +1,8 @@
 import type { PrintableText } from "../../../../internal/base/printable-text.ts";
+import { type SizedTerminal, terminalSize } from "../../../../internal/cli/terminal-size.ts";
 
 /** The part of a terminal that drawing needs; `process.stdout` fits. */
-export interface DrawableTerminal {
-  readonly columns?: number;
-  readonly rows?: number;
+export interface DrawableTerminal extends SizedTerminal {
   write(text: string): unknown;
 }
 
@@ -27,12 +26,12 @@ export class LiveScreen {
   }
 
   get columns(): number {
-    return this.#terminal.columns ?? 80;
+    return terminalSize(this.#terminal).columns;
   }
 
   /** The maximum number of lines in a picture: one row stays free for the cursor. */
   get maxLines(): number {
-    return Math.max(2, (this.#terminal.rows ?? 24) - 1);
+    return Math.max(2, terminalSize(this.#terminal).rows - 1);
   }
 
   draw(text: readonly PrintableText[]): void {

@@ -24,7 +24,7 @@ export async function runThreadsWatch(
 ): Promise<number> {
   takeArguments("gt threads watch", positionals, []);
   return await withThreads(values, context, async (call, client) => {
-    if (values.json || !context.out.isTTY) return await printUpdates(client, values.json === true, context);
+    if (values.json || !context.out.redraws) return await printUpdates(client, values.json === true, context);
     const who = await call("whoami", {});
     return await new LiveWatch(call, client, context, {
       workspace: asText(who["workspace_id"]),
