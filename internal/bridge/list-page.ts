@@ -9,7 +9,7 @@ const TIME_BYTES = 8;
 
 export interface PageRequest {
   readonly project: string;
-  /** 0: default, 100; at most 1,000. */
+  /** 0: the default, 100. A page never has more than 1,000 sessions, even if `size` is larger. */
   readonly size: number;
   /** Empty: the first page. */
   readonly token: string;

@@ -7,7 +7,7 @@ import type { SessionKey } from "./session-backend.ts";
 /** The outcome of an input as the call's response states it. */
 export type InputReceipt = Pick<NudgeReceipt, "requestId" | "outcome">;
 
-/** The most open spans, and the most early receipts, per project. */
+/** Limit of open spans, and of early receipts, per project. */
 const MAX_OPEN = 1000;
 
 /** Pending inputs of one project. */

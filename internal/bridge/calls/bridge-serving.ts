@@ -10,7 +10,7 @@ export interface BridgeServingOptions extends Pick<TrustedServerOptions, "listen
   readonly tokens: Omit<NonNullable<TrustedServerOptions["tokens"]>, "required" | "freeServices">;
   /** BridgeService; `grpc.health.v1` and reflection are added. */
   readonly routes: Routes;
-  /** Calls of BridgeService wait for this. Default: they do not wait. */
+  /** Calls to BridgeService wait for this. Default: they do not wait. */
   readonly ready?: Promise<void>;
 }
 

@@ -30,7 +30,7 @@ export class MirrorLog<T> implements EventSource<T> {
     this.#options = options;
   }
 
-  /** Empty until the first event. */
+  /** Empty until `begin` names one. */
   get epoch(): string {
     return this.#epoch;
   }

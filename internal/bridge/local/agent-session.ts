@@ -18,11 +18,11 @@ export interface AckedPosition {
 
 /** Notified of an agent's activity. */
 export interface AgentListener {
-  /** It printed, changed its state or received input. */
+  /** The agent printed, changed its state or received input. */
   active(): void;
-  /** Someone follows it live, or works in its terminal, until the result is disposed of. */
+  /** Someone follows the agent live, or works in its terminal, until the result is disposed of. */
   attended(): Disposable;
-  /** Its summary in overviews has changed. */
+  /** The agent's summary in overviews has changed. */
   changed(receipt?: NudgeReceipt): void;
 }
 

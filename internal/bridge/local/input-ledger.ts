@@ -44,7 +44,10 @@ export class InputLedger {
     throw new DomainError("already-exists", `idempotency_key ${JSON.stringify(requestId)} belongs to another text`);
   }
 
-  /** @throws DomainError `exhausted` if no entry can be dropped for another input of this owner */
+  /**
+   * Drops an entry if there is no room for another input of this owner. @throws DomainError `exhausted` if too many
+   * inputs are waiting for the agent, or if no entry can be dropped
+   */
   makeRoom(owner: string): void {
     const open = [...this.open()].length;
     if (open >= MAX_OPEN) {

@@ -58,7 +58,7 @@ const FIRST_EVENT_MS = 2000;
 const CATCH_UP_MS = 10_000;
 /** Time for the event that belongs to a response of the sidecar. */
 const EVENT_MS = 1000;
-/** The most inputs to remember the INPUT_RECEIVED event of. */
+/** The most inputs whose INPUT_RECEIVED event is remembered. */
 const MAX_INPUTS = 10_000;
 
 /** Time for a released sidecar to end after the last event. */
