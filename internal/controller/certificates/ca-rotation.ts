@@ -38,7 +38,7 @@ export interface RotationStep {
 }
 
 /**
- * Takes at most one step, and only when every live sidecar reports that it has followed the previous one: a fixed wait
+ * Takes at most one step, and only when every live sidecar reports that it has followed the previous step: a fixed wait
  * would cut off sidecars whose Secret arrives late.
  * @param reports one for each live session with a certificate of ours
  * @param now wall clock, ms

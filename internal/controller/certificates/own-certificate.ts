@@ -27,8 +27,8 @@ const RETRY_MS = 5_000;
 const LOOK_MS = 60_000;
 
 /**
- * A certificate of the controller itself, issued by the sessions' CA and kept in memory: valid for 24 hours, renewed at
- * half of its lifetime and whenever the CA, its bundle or its list changes. Each replica has its own.
+ * A certificate of the controller itself, issued by the sessions' CA and kept in memory: valid for 24 hours, renewed
+ * near half of its lifetime and whenever the CA, its bundle or its list changes. Each replica has its own.
  */
 export class OwnCertificate implements Task {
   readonly #deps: OwnCertificateDeps;

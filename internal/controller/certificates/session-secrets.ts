@@ -113,7 +113,7 @@ export class SessionSecrets implements Task {
     return undefined;
   }
 
-  /** When the first certificate of a running session expires, wall clock, ms; undefined: there is none. */
+  /** The earliest time at which a session's certificate expires, wall clock, ms; undefined: no session has one. */
   get earliestEnd(): number | undefined {
     let earliest: number | undefined;
     for (const key of this.#sessions.keys()) {

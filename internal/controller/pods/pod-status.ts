@@ -118,8 +118,8 @@ const gated: Check = ({ gates }) =>
   gates.length > 0 ? { status: "starting", reason: "SchedulingGated", error: "" } : undefined;
 
 /**
- * The sidecar serves, or has served: in an embedded container the startup probe shows that. The sidecar itself reports
- * the agent's state. A kill for lack of memory remains visible as the reason after the restart.
+ * The sidecar is serving, or has served, which the startup probe of an embedded container shows. The sidecar itself
+ * reports the agent's state. A kill for lack of memory remains visible as the reason after the restart.
  */
 const running: Check = ({ status }) => {
   const { containers } = status;
