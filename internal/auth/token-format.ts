@@ -23,7 +23,8 @@ export interface DecodedToken {
 const SEGMENTS = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)$/;
 
 /**
- * @throws DomainError `unauthenticated` unless it is a small EdDSA token with no header parameters but `alg` and `typ`
+ * @throws DomainError `unauthenticated` unless the text is a small EdDSA token whose header has no parameters but `alg`
+ * and `typ`
  */
 export function decodeToken(text: string): DecodedToken {
   if (text.length > MAX_TOKEN_BYTES) throw tokenError("malformed", `the token is larger than ${MAX_TOKEN_BYTES} bytes`);

@@ -4,7 +4,7 @@ export type ErrorKind =
   | "not-found"
   | "already-exists"
   | "precondition" // right request, wrong moment: stale epoch, dialog gone
-  | "exhausted" // a bound of ours was met: queue full, message too large
+  | "exhausted" // a limit of ours is reached: queue full, message too large
   | "unauthenticated"
   | "denied"
   | "unavailable" // may work when tried again

@@ -42,7 +42,7 @@ export class LogDestination {
   #take(line: Buffer): void {
     const rest = this.#waiting.length > 0 ? line : this.#writeSome(line);
     if (rest.length === 0) return;
-    const isBegun = rest.length < line.length; // the rest of it must follow
+    const isBegun = rest.length < line.length; // the rest of the line must follow
     if (!isBegun && this.#waitingBytes + rest.length > WAITING_MAX_BYTES) {
       this.#dropped++;
     } else {

@@ -53,7 +53,7 @@ export function openConfigFile<T>(path: string, schema: ConfigSchema<T>): Config
   return readConfigText(text, schema, { file: path, folder: dirname(resolve(path)) });
 }
 
-/** As `openConfigFile`, for a text. `file` is its name in faults. */
+/** Like `openConfigFile`, but for a text. `file` is its name in faults. */
 export function readConfigText<T>(
   text: string,
   schema: ConfigSchema<T>,

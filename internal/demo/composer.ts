@@ -46,7 +46,7 @@ export function composerText(composer: Composer): string {
   return composer.units.map((unit) => (unit.type === "paste" ? unit.label : unit.text)).join("");
 }
 
-/** Applies an editing key; a key that edits nothing gives the same composer back. */
+/** Applies an editing key; for a key that edits nothing, returns the same composer. */
 export function edit(composer: Composer, name: KeyName): Composer {
   const { units, cursor } = composer;
   switch (name) {

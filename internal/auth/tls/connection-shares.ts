@@ -6,7 +6,7 @@ import type { Socket } from "node:net";
  */
 export class ConnectionShares {
   readonly #max: number;
-  /** By address, the oldest connection first. */
+  /** Open connections by address, the oldest first. */
   readonly #open = new Map<string, Set<Socket>>();
   #count = 0;
 

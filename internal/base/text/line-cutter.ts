@@ -9,8 +9,8 @@ export interface CutLine {
 const LF = 0x0a;
 
 /**
- * Cuts a byte stream into lines. Keeps at most `maxBytes` of a line and counts the rest, so that a line of any length
- * costs neither memory nor time.
+ * Cuts a byte stream into lines. Keeps at most `maxBytes` of a line and only counts the rest, so that a line of any
+ * length takes little memory.
  */
 export class LineCutter {
   readonly #maxBytes: number;

@@ -55,7 +55,7 @@ export interface Command<F extends CommandFlags = CommandFlags> {
    * one of the program's `lists`.
    */
   readonly completion: string | readonly string[];
-  /** The commands below it, by the first word; `run` is for calls that name none of them. */
+  /** The commands below this one, by their first word; `run` is for calls that name none of them. */
   readonly commands?: CommandTable;
   /** The exit code. @throws DomainError `invalid` for arguments that it does not take, and as the command documents */
   run(given: Given<F>, context: CommandContext): Promise<number>;

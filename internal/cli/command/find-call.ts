@@ -51,7 +51,7 @@ export async function findCall(program: Program, argv: readonly string[], env: E
   return { type: "run", command: node, given, argv: rest };
 }
 
-/** The index of the word that could name a command below. */
+/** The index of the word that could name a command below this one. */
 async function wordIn({ node, below }: Named, argv: readonly string[]): Promise<number | undefined> {
   const [first] = argv;
   if (first === undefined || Object.keys(below).length === 0) return undefined;

@@ -64,7 +64,7 @@ function meaningOf({ help, env }: CommandFlag): string {
   return env === undefined ? help : `${help} [${env}]`;
 }
 
-/** Lines stay whole, for people to copy. A comment that does not fit is above its line. */
+/** Lines stay whole, for people to copy. A comment that does not fit is put above its line. */
 function exampleLines(examples: readonly string[], width: number): string {
   const lines = examples.flatMap((example) => {
     const [command = "", comment] = example.split(/\s{2,}(?=# )/);
