@@ -8,7 +8,7 @@ import type { Task } from "../base/task-group.ts";
 export interface ChildState {
   /** Distinguishes processes with the same pid: a different start means a different process. */
   readonly startedAt: string;
-  /** Whether it has ended and has not been reaped yet. */
+  /** True if the child has ended and has not been reaped yet. */
   readonly isZombie: boolean;
 }
 

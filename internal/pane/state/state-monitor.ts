@@ -27,7 +27,10 @@ export interface StateReport {
   readonly since: number;
   readonly evidence: readonly Evidence[];
   readonly dialog?: Dialog | undefined;
-  /** The state is the one from before a resize: the screen is no evidence until the program has repainted it. */
+  /**
+   * True: the state is the one from before a resize, since the screen is not evidence until the program has repainted
+   * it.
+   */
   readonly isHeld: boolean;
   readonly composerSeen: boolean;
   /** Text in the composer that is not ours. */
@@ -40,7 +43,7 @@ export interface StateReport {
 
 /** The newest screen, and since when it has looked like this. */
 interface ScreenSeen {
-  /** The life of the agent, see `ReportedSigns`: a screen from another life is no evidence about this one. */
+  /** The life of the agent, see `ReportedSigns`: a screen from another life is not evidence about this one. */
   readonly life: number;
   /** True if the agent has shown in this life that it accepts messages. */
   readonly everReady: boolean;

@@ -26,7 +26,7 @@ export class SinkMember<F> implements Member {
   readonly #sink: WatchSink<F>;
   readonly #next: () => Made<F> | undefined;
   readonly #end: () => void;
-  /** True while the watcher waits for its connection, and after it was sent the end or left. */
+  /** True while the watcher waits for its connection, after it was sent the `end`, and after it has left. */
   #isShut = false;
   #hasLeft = false;
 

@@ -3,7 +3,7 @@ import type { UnixUser } from "./unix-user.ts";
 
 /**
  * The user that a project's agents run as; undefined: this process's user.
- * @throws DomainError `denied` if there is none
+ * @throws DomainError `denied` if other projects have users and this project has none
  */
 export type UserOf = (project: string) => UnixUser | undefined;
 

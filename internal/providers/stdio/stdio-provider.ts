@@ -55,7 +55,7 @@ export interface StdioDeps {
   readonly threadToolsOf?: (session: SessionConfig) => ThreadTools | undefined;
   /**
    * The user that a project's agents run as. Absent: this process's user.
-   * @throws DomainError `denied` if there is none
+   * @throws DomainError `denied` if other projects have users and this project has none
    */
   readonly userOf?: UserOf;
   /** The user that programs run as when they are asked for their versions. Default: this process's user. */

@@ -211,7 +211,7 @@ export class HeldLane {
     return nextAttempt(attempt, this.#options.limitsOf(role));
   }
 
-  /** Reports that the work and its answer are lost with the store. */
+  /** Reports that the outcome of the work is unknown, since NATS has lost its store. */
   #storeLost({ id }: WorkMessage): void {
     const { metrics, events } = this.#deps;
     const { sessionId, role } = this.#claim.lane;

@@ -7,7 +7,7 @@ export interface LaneState {
   readonly generation: number;
   /** Undefined: the lane is free. */
   readonly holder: Holder | undefined;
-  /** Work that an agent was asked for and has not answered. */
+  /** Work that an agent was asked to do and has not answered. */
   readonly prompted: Prompted | undefined;
   /** An answer that may not be completely published. */
   readonly answered: Answered | undefined;

@@ -136,8 +136,9 @@ function entered(turn: BridgeTurn, phase: AgentPhase): BridgeTurn {
 }
 
 /**
- * Marks the turn as the one that keeps the agent busy, if it does. Once the input has been submitted, a dialog counts
- * too, because it may open before the agent is seen busy; an earlier dialog may belong to something else.
+ * Marks this turn as the one that keeps the agent busy, if the agent is busy with it. Once the input has been
+ * submitted, a dialog counts too, because it may open before the agent is seen busy; an earlier dialog may belong to
+ * something else.
  */
 function occupied(turn: BridgeTurn): BridgeTurn {
   const isOurs = turn.phase === "busy" || (turn.isSubmitted && OCCUPIED.has(turn.phase));

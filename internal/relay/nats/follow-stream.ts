@@ -4,7 +4,10 @@ import { type ReadMessage, type ReadOptions, readStream } from "./stream-reader.
 
 const EVERY_MS = 200;
 
-/** Yields the stored messages of a subject from a sequence on, then new ones, until the signal. Polls the stream. */
+/**
+ * Yields the stored messages of a subject from a sequence on, then new ones, until the signal. Polls the stream.
+ * @throws Error if the server does not answer in time
+ */
 export async function* followStream(
   bus: Bus,
   options: ReadOptions & { readonly from: number },
