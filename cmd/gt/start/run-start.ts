@@ -11,7 +11,7 @@ import { type PlaceConfig, readPlace } from "../../../internal/terminal/places/p
 import { sessionJson, statusWord } from "../common/text/session-text.ts";
 import type { StartFlags } from "./start-flags.ts";
 import { readStart, type StartOptions } from "./start-options.ts";
-import { type Taking, untilTaking } from "./until-taking.ts";
+import { type Readiness, untilReady } from "./until-ready.ts";
 
 const NOT_STARTED = 6;
 const NOT_YET = 5;
@@ -47,26 +47,26 @@ export async function runStart(given: Given<StartFlags>, context: CommandContext
     const { sidecarHost: host, sidecarPort: port } = session;
     await record?.write({ server, sessionId, sidecar: host === "" ? undefined : { host, port } }, context.signal);
   }
-  const taking =
+  const readiness =
     waitMs === undefined || hasFailed(session)
-      ? ({ type: hasFailed(session) ? "ended" : "takes", session } as const)
-      : await taken(bridge, sessionId, waitMs, context);
-  return tell(taking, server, start, context);
+      ? ({ type: hasFailed(session) ? "ended" : "ready", session } as const)
+      : await readinessOf(bridge, sessionId, waitMs, context);
+  return tell(readiness, server, start, context);
 }
 
 /** Interrupting the wait leaves the session running. */
-async function taken(
+async function readinessOf(
   bridge: OpenBridge,
   sessionId: string,
   timeoutMs: number,
   { clock, signal, note }: CommandContext,
-): Promise<Taking> {
+): Promise<Readiness> {
   await using backend = bridge.backend(sessionId);
   const look = (either: AbortSignal) =>
     bridge.call(either, (client, options) => client.getSession({ sessionId }, options));
   try {
     const status = (either: AbortSignal) => backend.status(either);
-    return await untilTaking({ look, status }, { clock, timeoutMs }, signal);
+    return await untilReady({ look, status }, { clock, timeoutMs }, signal);
   } catch (err) {
     note(`session ${sessionId} was started and continues; gt stop ${sessionId} ends it`);
     throw err;
@@ -74,7 +74,7 @@ async function taken(
 }
 
 function tell(
-  { type, session }: Taking,
+  { type, session }: Readiness,
   server: string,
   { provider, path, waitMs, quiet, json }: StartOptions,
   { out, error, note }: CommandContext,

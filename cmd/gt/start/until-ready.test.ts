@@ -4,13 +4,13 @@ import { DomainError } from "../../../internal/base/errors.ts";
 import { GetSessionResponseSchema, SessionStatus } from "../../../internal/gen/bridge/v1/bridge_pb.ts";
 import type { AgentStateName } from "../../../internal/session/types.ts";
 import { FakeClock, settle } from "../../../test/support/fake-clock.ts";
-import { untilTaking } from "./until-taking.ts";
+import { untilReady } from "./until-ready.ts";
 
 const { STARTING, RUNNING, STOPPED, FAILED } = SessionStatus;
 const { signal } = new AbortController();
 const away = new DomainError("unavailable", "tmux is away");
 
-/** Waits for a session that gives these answers in turn, repeating the last; returns the number of looks too. */
+/** Waits for a session that gives these answers in turn and then repeats the last. Also returns the number of looks. */
 async function waitFor(
   sessions: readonly SessionStatus[],
   states: readonly (AgentStateName | Error)[] = [],
@@ -27,7 +27,7 @@ async function waitFor(
       return { state, rows };
     },
   };
-  const waiting = untilTaking(started, { clock, timeoutMs: 10_000 }, signal);
+  const waiting = untilReady(started, { clock, timeoutMs: 10_000 }, signal);
   let ended = false;
   const end = () => {
     ended = true;
@@ -38,10 +38,10 @@ async function waitFor(
 }
 
 it.each<[readonly SessionStatus[], readonly (AgentStateName | Error)[], string, number]>([
-  [[STARTING, STARTING, RUNNING], ["starting", away, "idle"], "takes", 5],
-  [[RUNNING], ["uncertain", "uncertain", "starting", "uncertain", "idle"], "takes", 5],
-  [[RUNNING], ["uncertain"], "takes", 13],
-  [[RUNNING], ["busy"], "takes", 1],
+  [[STARTING, STARTING, RUNNING], ["starting", away, "idle"], "ready", 5],
+  [[RUNNING], ["uncertain", "uncertain", "starting", "uncertain", "idle"], "ready", 5],
+  [[RUNNING], ["uncertain"], "ready", 13],
+  [[RUNNING], ["busy"], "ready", 1],
   [[RUNNING], ["starting", "dialog"], "dialog", 2],
   [[STARTING, FAILED], [], "ended", 2],
   [[RUNNING, STOPPED], [new DomainError("precondition", "it has ended")], "ended", 2],
@@ -53,9 +53,9 @@ it.each<[readonly SessionStatus[], readonly (AgentStateName | Error)[], string, 
 });
 
 it("counts a session without a terminal as ready as soon as it runs", async () => {
-  expect(await waitFor([STARTING, RUNNING], ["uncertain"], 0)).toMatchObject({ type: "takes", looks: 2 });
+  expect(await waitFor([STARTING, RUNNING], ["uncertain"], 0)).toMatchObject({ type: "ready", looks: 2 });
 });
 
-it("fails if trust cannot be established", async () => {
+it("fails if the agent refuses the caller", async () => {
   await expect(waitFor([RUNNING], [new DomainError("denied", "not yours")])).rejects.toThrow("not yours");
 });

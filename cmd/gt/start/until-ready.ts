@@ -14,9 +14,12 @@ export interface StartedSession {
 }
 
 /** The result of the wait, and the session as seen last. */
-export interface Taking {
-  /** `dialog`: the agent waits for a person's answer. `ended`: it has ended. `late`: it does not take messages yet. */
-  readonly type: "takes" | "dialog" | "ended" | "late";
+export interface Readiness {
+  /**
+   * `ready`: the agent takes messages. `dialog`: it waits for a person's answer. `ended`: it has ended. `late`: it does
+   * not take messages yet.
+   */
+  readonly type: "ready" | "dialog" | "ended" | "late";
   readonly session: GetSessionResponse;
 }
 
@@ -29,11 +32,11 @@ const STATUS_MS = 5_000;
 const OVER: ReadonlySet<SessionStatus> = new Set([SessionStatus.STOPPING, SessionStatus.STOPPED, SessionStatus.FAILED]);
 
 /** Polls until the agent takes messages, waits for an answer or has ended, or until `timeoutMs` have passed. */
-export async function untilTaking(
+export async function untilReady(
   started: StartedSession,
   { clock, timeoutMs }: { readonly clock: Clock; readonly timeoutMs: number },
   signal: AbortSignal,
-): Promise<Taking> {
+): Promise<Readiness> {
   const end = clock.monotonicMs() + timeoutMs;
   let certainAt = clock.monotonicMs();
   for (;;) {
@@ -44,7 +47,7 @@ export async function untilTaking(
     const isSettled = state !== "uncertain" || rows === 0 || clock.monotonicMs() - certainAt >= UNCERTAIN_MS;
     if (state === "dialog") return { type: "dialog", session };
     if (state === "dead" || state === "crash-loop") return { type: "ended", session };
-    if (state !== "starting" && isSettled) return { type: "takes", session };
+    if (state !== "starting" && isSettled) return { type: "ready", session };
     const leftMs = end - clock.monotonicMs();
     if (leftMs <= 0) return { type: "late", session };
     await clock.sleep(Math.min(LOOK_EVERY_MS, leftMs), signal);
