@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { codexServer } from "../../internal/agents/thread-tools.ts";
+import { codexArgs } from "../../internal/agents/thread-tools.ts";
 import { TOKEN_FILE_VARIABLE } from "../../internal/auth/agent-token.ts";
 import { within } from "../../internal/base/abort.ts";
 import type { Clock } from "../../internal/base/clock.ts";
@@ -112,7 +112,7 @@ export class CodexRunner implements TurnRunner {
     const mark = randomUUID();
     const own = { ...(await server()), [TOKEN_FILE_VARIABLE]: file, [MARK_VARIABLE]: mark };
     const gt = ownProgram("gt") ?? (["gt"] as const);
-    const tools = codexServer({ command: [...gt, "threads", "mcp"], env: own });
+    const tools = codexArgs({ command: [...gt, "threads", "mcp"], env: own });
     const args = ["exec", "--skip-git-repo-check", ...tools, "resume", "--", id, "-"];
     try {
       replaceSecret(file, mint(turn, TOKEN_MS));

@@ -19,16 +19,16 @@ const THREADS_SERVER = "threads";
 const START_LIMIT_MS = 120_000;
 
 /** Claude Code's name for all tools of the server in permission rules. */
-export const CLAUDE_RULE = `mcp__${THREADS_SERVER}`;
+export const CLAUDE_TOOLS_RULE = `mcp__${THREADS_SERVER}`;
 
 /** Claude Code's arguments that add the tools and permit their use; they need no file. */
 export function claudeArgs(tools: ThreadTools): readonly string[] {
-  const servers = JSON.stringify(JSON.parse(claudeServers(tools)));
-  return [`--mcp-config=${servers}`, `--allowedTools=${CLAUDE_RULE}`];
+  const servers = JSON.stringify(JSON.parse(claudeMcpConfig(tools)));
+  return [`--mcp-config=${servers}`, `--allowedTools=${CLAUDE_TOOLS_RULE}`];
 }
 
 /** Claude Code's `--mcp-config`: the tools are listed from the start rather than found by its search for tools. */
-export function claudeServers({ command: [command, ...args], env }: ThreadTools): string {
+export function claudeMcpConfig({ command: [command, ...args], env }: ThreadTools): string {
   const server = { type: "stdio", command, args, env, alwaysLoad: true };
   return `${JSON.stringify({ mcpServers: { [THREADS_SERVER]: server } }, null, 2)}\n`;
 }
@@ -37,7 +37,7 @@ export function claudeServers({ command: [command, ...args], env }: ThreadTools)
  * Codex's `-c` overrides. Codex passes none of its environment to MCP servers, and, without these overrides, asks
  * before each tool call.
  */
-export function codexServer({ command: [command, ...args], env }: ThreadTools): readonly string[] {
+export function codexArgs({ command: [command, ...args], env }: ThreadTools): readonly string[] {
   const table = Object.entries(env).map(([name, value]) => `${name}=${tomlText(value)}`);
   return [
     ["command", tomlText(command)],

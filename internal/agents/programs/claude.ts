@@ -3,7 +3,7 @@ import { answerByArrows, HORIZONTAL, VERTICAL } from "../answer-by-arrows.ts";
 import { defuseBy, LEAVING } from "../defuse.ts";
 import { hookFile, plainLaunch, withFlags } from "../launch.ts";
 import type { AgentProfile, LaunchContext, LaunchPlan } from "../profile.ts";
-import { CLAUDE_RULE, claudeServers, type ThreadTools } from "../thread-tools.ts";
+import { CLAUDE_TOOLS_RULE, claudeMcpConfig, type ThreadTools } from "../thread-tools.ts";
 import { claudeSettings, readClaudeHook } from "./claude-hooks.ts";
 import { claudeView } from "./claude-screen.ts";
 import { claudeStateFile, readClaudeState } from "./claude-state-file.ts";
@@ -69,17 +69,17 @@ function planLaunch(context: LaunchContext): LaunchPlan {
   const hasOwn = context.command.some((word) => word === "--settings" || word.startsWith("--settings="));
   const tools = context.threads && serverFile(context.stateDir, context.threads);
   const settings = join(context.stateDir, "claude-settings.json");
-  const flags = hasOwn ? (tools ? [`--allowedTools=${CLAUDE_RULE}`] : []) : ["--settings", settings];
+  const flags = hasOwn ? (tools ? [`--allowedTools=${CLAUDE_TOOLS_RULE}`] : []) : ["--settings", settings];
   const argv = withFlags(context.command, PROGRAM, [...(tools?.flags ?? []), ...flags]);
   if (argv === context.command) return plain;
   if (hasOwn) return { ...plain, argv, files: { ...tools?.files } };
   const hook = hookFile(context);
-  const written = claudeSettings(hook.path, tools === undefined ? [] : [CLAUDE_RULE]);
+  const written = claudeSettings(hook.path, tools === undefined ? [] : [CLAUDE_TOOLS_RULE]);
   return { ...plain, argv, files: { ...hook.files, ...tools?.files, [settings]: written } };
 }
 
 /** As one word: the flag takes all words that follow it. */
 function serverFile(stateDir: string, threads: ThreadTools) {
   const file = join(stateDir, "claude-mcp.json");
-  return { flags: [`--mcp-config=${file}`], files: { [file]: claudeServers(threads) } };
+  return { flags: [`--mcp-config=${file}`], files: { [file]: claudeMcpConfig(threads) } };
 }

@@ -3,7 +3,7 @@ import { defuseBy } from "../defuse.ts";
 import { readHookLine } from "../hook-lines.ts";
 import { plainLaunch, withFlags } from "../launch.ts";
 import type { AgentProfile, LaunchContext, LaunchPlan } from "../profile.ts";
-import { codexServer } from "../thread-tools.ts";
+import { codexArgs } from "../thread-tools.ts";
 import { codexView } from "./codex-screen.ts";
 import { codexShownAnswer } from "./shown-answers.ts";
 
@@ -57,6 +57,6 @@ export const codex: AgentProfile = {
 };
 
 function planLaunch(context: LaunchContext): LaunchPlan {
-  const flags = context.threads === undefined ? FLAGS : [...FLAGS, ...codexServer(context.threads)];
+  const flags = context.threads === undefined ? FLAGS : [...FLAGS, ...codexArgs(context.threads)];
   return { ...plainLaunch(context), argv: withFlags(context.command, PROGRAM, flags) };
 }

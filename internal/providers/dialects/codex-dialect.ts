@@ -1,4 +1,4 @@
-import { codexServer } from "../../agents/thread-tools.ts";
+import { codexArgs } from "../../agents/thread-tools.ts";
 import { asText, type Json, objectAt } from "../../base/json-fields.ts";
 import type { AgentInput, SessionConfig } from "../../bridge/provider.ts";
 import { acceptOnly, COMMON_OPTIONS, MODEL, RESUME, SYSTEM_PROMPT } from "../conversation/agent-options.ts";
@@ -27,7 +27,7 @@ export const codexDialect: ProgramDialect = {
   canResume: true,
   environment: { prefixes: ["OPENAI_", "CODEX_", "AZURE_OPENAI_", "RUST_LOG"] },
   argv: (configured) => ["app-server", ...configured],
-  threadTools: (tools) => ({ args: codexServer(tools) }),
+  threadTools: (tools) => ({ args: codexArgs(tools) }),
   converse: (link, session) => new CodexConversation(link, session.options),
 };
 
