@@ -2,7 +2,13 @@ import { hash, X509Certificate } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { TestCa } from "../../test/support/bridge/certificates.ts";
 import { Trust } from "../pki/trust.ts";
-import { acceptsCertificate, checkIssuers, fingerprintOf, type IssuerRule, namelessIdentities } from "./issuing-cas.ts";
+import {
+  acceptsCertificate,
+  checkIssuers,
+  fingerprintOf,
+  type IssuerRule,
+  identitiesByCommonName,
+} from "./issuing-cas.ts";
 
 const own = new TestCa("own");
 const shop = new TestCa("shop");
@@ -28,13 +34,13 @@ describe("the tokens of an issuer", () => {
     expect(accepts({ issuer: "shop" }, { cas: [...cas, renewed] })).toBe(true);
   });
 
-  it("are accepted with certificates of a CA that the configuration names by the fingerprint of any of its own", () => {
+  it("are accepted with certificates of a CA that the configuration names by the fingerprint of any certificate of that CA", () => {
     expect(accepts({ issuer: "x", cas: [fingerprintOf(cross)] })).toBe(true);
     expect(accepts({ issuer: "x", cas: [fingerprintOf(renewed)] }, { cas: [...cas, renewed] })).toBe(true);
     expect(accepts({ issuer: "shop", cas: [fingerprintOf(read(own.pem))] })).toBe(false);
   });
 
-  it("are accepted with certificates of a CA that the configuration names by file, even if we trust it by a cross-signature", () => {
+  it("are accepted with certificates of a CA that the configuration names by file, even if only a cross-signature makes that CA trusted", () => {
     expect(accepts({ issuer: "x", cas: [read(shop.pem)] })).toBe(true);
     expect(accepts({ issuer: "x", cas: [read(twin.pem)] })).toBe(false);
   });
@@ -69,7 +75,7 @@ describe("the configuration of issuers", () => {
 
 describe("a caller without a URI name", () => {
   const trust = new Trust([...cas, renewed]);
-  const named = (cn: string) => namelessIdentities(read(shop.issue({ cn }).cert), trust, Date.now());
+  const named = (cn: string) => identitiesByCommonName(read(shop.issue({ cn }).cert), trust, Date.now());
 
   it("is identified by CA and CN, under each certificate of that CA", () => {
     const fingerprints = [cross, renewed].map(fingerprintOf);
@@ -78,7 +84,7 @@ describe("a caller without a URI name", () => {
   });
 
   it("has no identity if its CA is not trusted or its CN is empty", () => {
-    expect(namelessIdentities(read(twin.issue({ cn: "app" }).cert), trust, Date.now())).toEqual([]);
+    expect(identitiesByCommonName(read(twin.issue({ cn: "app" }).cert), trust, Date.now())).toEqual([]);
     expect(named("")).toEqual([]);
   });
 

@@ -76,7 +76,7 @@ export function hasTrustedCa({ issuer, cas: named }: IssuerRule, cas: readonly X
  *
  * @param now wall clock, ms
  */
-export function namelessIdentities(certificate: X509Certificate, trust: Trust, now: number): readonly string[] {
+export function identitiesByCommonName(certificate: X509Certificate, trust: Trust, now: number): readonly string[] {
   const issuer = trust.issuerOf(certificate, now);
   const name = commonNameOf(certificate);
   if (issuer === undefined || name === undefined || name === "") return [];

@@ -1,6 +1,6 @@
 import { AuditLog } from "../../internal/auth/audit-log.ts";
 import { roleRefusal, sessionRefusal } from "../../internal/auth/bridge-policy.ts";
-import { namelessIdentities } from "../../internal/auth/issuing-cas.ts";
+import { identitiesByCommonName } from "../../internal/auth/issuing-cas.ts";
 import { RateLimiter } from "../../internal/auth/rate-limiter.ts";
 import { admissionRefusal } from "../../internal/auth/tls/admission.ts";
 import { TlsFolder } from "../../internal/auth/tls/tls-folder.ts";
@@ -101,7 +101,7 @@ function admission(
     },
     admittedUntil: (certificate) => folder.current?.trust.notAfter(certificate) ?? Number.NEGATIVE_INFINITY,
     identify: (certificate) =>
-      folder.current ? namelessIdentities(certificate, folder.current.trust, clock.now()) : [],
+      folder.current ? identitiesByCommonName(certificate, folder.current.trust, clock.now()) : [],
   };
 }
 

@@ -20,7 +20,7 @@ import type { Metrics } from "../../rpc/server/metrics.ts";
 import { reflectionRoutes } from "../../rpc/server/reflection.ts";
 import { RpcServer, type RpcServerOptions } from "../../rpc/server/server.ts";
 import { traceCalls } from "../../rpc/server/trace-calls.ts";
-import { namelessIdentities } from "../issuing-cas.ts";
+import { identitiesByCommonName } from "../issuing-cas.ts";
 import { admissionRefusal } from "../tls/admission.ts";
 import { TlsFolder, type TlsFolderOptions } from "../tls/tls-folder.ts";
 import { TlsMetrics } from "../tls/tls-metrics.ts";
@@ -235,7 +235,7 @@ export class TrustedServer implements Task {
       admittedUntil: (certificate: X509Certificate) =>
         this.tls?.trust.notAfter(certificate) ?? Number.NEGATIVE_INFINITY,
       identify: (certificate) =>
-        this.tls === undefined ? [] : namelessIdentities(certificate, this.tls.trust, clock.now()),
+        this.tls === undefined ? [] : identitiesByCommonName(certificate, this.tls.trust, clock.now()),
     };
   }
 }
