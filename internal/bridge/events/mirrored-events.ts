@@ -31,7 +31,7 @@ export interface MirroredEventsDeps {
 /** Memory of an event in addition to its bytes, roughly. */
 const EVENT_BYTES = 200;
 const RETRY_MS = 250;
-/** The caller under which the bridge itself reads the sidecar's events. */
+/** The caller that the bridge names when it reads the sidecar's events itself. */
 const BRIDGE: Actor = { identity: "bridge", role: "operate" };
 
 /**

@@ -67,7 +67,7 @@ const LEAVE_MS = 15_000;
 const POSITION_MS = 500;
 
 const { nudge, sendKeys, respond, ackEvents, streamEvents, watchOutput, status } = SidecarService.method;
-/** The caller under which calls to the sidecar are shared by all callers. */
+/** The caller that the bridge names in calls to the sidecar whose answers all callers share. */
 const WATCHERS: Actor = { identity: "bridge", role: "read" };
 /** Methods that give an agent input. */
 const INPUTS: ReadonlySet<unknown> = new Set([nudge, sendKeys, respond]);

@@ -11,13 +11,13 @@ import {
 } from "../../gen/gastown/v1/sidecar_pb.ts";
 
 const ASK_MS = 3_000;
-/** The caller under which the controller calls sidecars. */
-export const CONTROLLER = { identity: "gt-controller" };
+/** The caller that the controller names in its own calls to sidecars. */
+export const CONTROLLER_CALLER = { identity: "gt-controller" };
 
 /**
- * Reads a sidecar's Status within 3 s. A slower call is cancelled, since a sidecar that never answers is asked
- * repeatedly.
- * @throws DomainError as the call does, `deadline`
+ * Reads a sidecar's Status within 3 s. A slower call is cancelled, so that calls to a sidecar that never answers do not
+ * pile up.
+ * @throws DomainError `deadline`; `unavailable` if the sidecar fails; otherwise as `link.unary`
  */
 export async function sidecarStatus(
   link: Pick<SidecarLink, "unary">,
@@ -28,14 +28,14 @@ export async function sidecarStatus(
   const limit = { ms: ASK_MS, what: "Status" };
   try {
     return await timedCall(clock, limit, signal, (either) =>
-      link.unary(SidecarService.method.status, request, CONTROLLER, either),
+      link.unary(SidecarService.method.status, request, CONTROLLER_CALLER, either),
     );
   } catch (err) {
-    throw isSidecarsFault(err) ? new DomainError("unavailable", "the session's sidecar fails", { cause: err }) : err;
+    throw isSidecarFault(err) ? new DomainError("unavailable", "the session's sidecar failed", { cause: err }) : err;
   }
 }
 
-/** The sidecar answered with an internal error, or not as its service should. */
-export function isSidecarsFault(err: unknown): boolean {
+/** True if the sidecar answered with an internal error, or with something that its service does not define. */
+export function isSidecarFault(err: unknown): boolean {
   return err instanceof ConnectError;
 }

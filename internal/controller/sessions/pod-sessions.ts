@@ -35,7 +35,7 @@ import { LABELS } from "../pods/names.ts";
 import type { SessionPods } from "../pods/session-pods.ts";
 import { hasEnded, isForced, isOver, isStopping, type SessionRecord, sessionInfo } from "../pods/session-record.ts";
 import type { SidecarPool } from "../pods/sidecar-pool.ts";
-import { isSidecarsFault } from "../pods/sidecar-status.ts";
+import { isSidecarFault } from "../pods/sidecar-status.ts";
 import { inputSeq } from "./input-seq.ts";
 import type { MissingSessions } from "./missing-sessions.ts";
 import type { ProviderChecks } from "./provider-checks.ts";
@@ -193,7 +193,7 @@ export class PodSessions implements SessionBackend, Task {
       const all = Math.min(info.restarts + Math.max(0, restarts), MAX_INT32);
       return { ...info, epoch, lastSeq: head, restarts: all, agentSessionId };
     } catch (err) {
-      if (signal.aborted || !(err instanceof DomainError || isSidecarsFault(err))) throw err;
+      if (signal.aborted || !(err instanceof DomainError || isSidecarFault(err))) throw err;
       return info; // the sidecar has ended, hangs or fails: return what the cluster knows
     }
   }

@@ -8,7 +8,7 @@ import { ANNOTATIONS } from "../pods/names.ts";
 import type { PodClient } from "../pods/pod-client.ts";
 import { isForced, isOver, type SessionRecord } from "../pods/session-record.ts";
 import type { SidecarPool } from "../pods/sidecar-pool.ts";
-import { CONTROLLER } from "../pods/sidecar-status.ts";
+import { CONTROLLER_CALLER } from "../pods/sidecar-status.ts";
 
 export interface SessionStopperDeps {
   readonly clock: Clock;
@@ -90,7 +90,7 @@ export class SessionStopper {
     const limitMs = (force ? 0 : graceMs) + STOP_MARGIN_MS;
     const request = create(SidecarStopAgentRequestSchema, { graceMs: BigInt(graceMs), force });
     await timedCall(clock, { ms: limitMs, what: "StopAgent" }, signal, (either) =>
-      pool.link(record).unary(SidecarService.method.stopAgent, request, CONTROLLER, either),
+      pool.link(record).unary(SidecarService.method.stopAgent, request, CONTROLLER_CALLER, either),
     );
   }
 

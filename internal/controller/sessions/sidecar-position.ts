@@ -7,7 +7,7 @@ import {
   SidecarStatusRequestSchema,
 } from "../../gen/gastown/v1/sidecar_pb.ts";
 import { ID } from "../../session/ids.ts";
-import { CONTROLLER } from "../pods/sidecar-status.ts";
+import { CONTROLLER_CALLER } from "../pods/sidecar-status.ts";
 
 /** The position of a sidecar's events. */
 export interface SidecarPosition {
@@ -17,7 +17,7 @@ export interface SidecarPosition {
 }
 
 /** The controller as a caller, for calls that need a role. */
-export const OPERATOR: Actor = { ...CONTROLLER, role: "operate" };
+export const OPERATOR: Actor = { ...CONTROLLER_CALLER, role: "operate" };
 /** An epoch that no sidecar has: epochs are UUIDs. */
 const NO_EPOCH = "-";
 const MAX_EPOCH = 64;
