@@ -133,7 +133,7 @@ describe("work", () => {
     ["a number as id", { id: 5, type: "work.coding", payload: { task: "x" } }, "invalid_message"],
     ["no task", { id: "1", type: "work.coding", payload: {} }, "invalid_message"],
     [
-      "requirements that are no list",
+      "requirements that are not a list",
       { id: "1", type: "work.coding", payload: { task: "", requirements: 1 } },
       "invalid_message",
     ],

@@ -50,11 +50,11 @@ export class RelayMetrics {
       buckets: CONNECTION_SECONDS,
     });
     this.latency = new Histogram({
-      ...common("message_latency_seconds", "Time from work to agent, from answer to result, and of whole turns."),
+      ...common("message_latency_seconds", "Duration of whole turns, and time from an answer to its stored result."),
       labelNames: ["hop"],
       buckets: SECONDS,
     });
-    this.connectionsTotal = counter("connections", "Upgrades, by outcome.", ["outcome"]);
+    this.connectionsTotal = counter("connections", "Attempts of agents to connect, by outcome.", ["outcome"]);
     this.disconnects = counter("disconnects", "Connections that ended, by reason.", ["reason"]);
     this.messages = counter("messages", "Messages.", ["direction", "dialect", "kind"]);
     this.messageBytes = counter("message_bytes", "Bytes of messages.");
@@ -85,7 +85,7 @@ export class RelayMetrics {
     gauge("outbox_messages", "Messages that wait for NATS.", sizes.outboxMessages);
     gauge(
       "outbox_bytes",
-      "Bytes that wait for NATS, with answers that are being recorded and published.",
+      "Bytes that wait for NATS, including answers that are being recorded or published.",
       sizes.outboxBytes,
     );
     gauge("nats_connected", "1 while NATS is connected.", () => (sizes.natsConnected() ? 1 : 0));
