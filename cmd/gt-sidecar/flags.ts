@@ -46,14 +46,14 @@ const THREADS_FLAGS = {
     type: "string",
     value: "FILE",
     env: "GT_THREADS_TOKEN_FILE",
-    help: "with the agent's token, read at each call; may come later (threads token --file)",
+    help: "the file with the agent's token, read at each call; may come later (threads token --file)",
     complete: "file",
   },
   "threads-ca": {
     type: "string",
     value: "FILE",
     env: "GT_THREADS_CA",
-    help: "with the CA of the server's certificate (the system's)",
+    help: "the file with the CA of the server's certificate (the system's)",
     complete: "file",
   },
 } as const satisfies CommandFlags;

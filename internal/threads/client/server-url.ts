@@ -3,7 +3,8 @@ import { isLoopbackHost } from "../../base/loopback.ts";
 
 /**
  * Checks the URL of a server.
- * @throws DomainError `invalid` for a text that is none, or one where a token would leave the machine in plaintext
+ * @throws DomainError `invalid` if the text is not an http or https URL, or if a token would leave the machine in
+ *     plaintext
  */
 export function checkServerUrl(text: string): void {
   const url = URL.parse(text);
@@ -15,7 +16,7 @@ export function checkServerUrl(text: string): void {
   }
   const host = url.hostname.replace(/^\[|\]$/g, "");
   if (url.protocol === "https:" || isLoopbackHost(host)) return;
-  throw new DomainError("invalid", `--threads: no token is sent to ${host} in plaintext`, {
+  throw new DomainError("invalid", `--threads: cannot send a token to ${host} in plaintext`, {
     fields: { hint: "use https://" },
   });
 }

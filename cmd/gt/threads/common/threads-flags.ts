@@ -11,7 +11,7 @@ export const THREADS_FLAGS = {
   },
   ca: {
     ...{ type: "string", env: "GT_THREADS_CA", value: "FILE", complete: "file" },
-    help: "with the CA of its certificate; default: as the server of this machine says, else the system's",
+    help: "the file with the CA of its certificate; default: that of this machine's server, else the system's",
   },
   cert: {
     ...{ type: "string", env: "GT_THREADS_CERT", value: "FILE", complete: "file" },

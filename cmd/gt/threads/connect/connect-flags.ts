@@ -7,7 +7,7 @@ export const CONNECT_FLAGS = {
     type: "string",
     env: "GT_THREADS_TOKEN_FILE",
     value: "FILE",
-    help: "with the agent's token (threads token --file)",
+    help: "the file with the agent's token (threads token --file)",
     complete: "file",
   },
 } as const satisfies CommandFlags;

@@ -9,6 +9,6 @@ export const ESCALATIONS_FLAGS = {
     help: "open, acknowledged or resolved",
     complete: ["open", "acknowledged", "resolved"],
   },
-  acknowledge: { type: "boolean", help: "you look after it" },
-  resolve: { type: "boolean", help: "it is decided" },
+  acknowledge: { type: "boolean", help: "acknowledge the escalation: you are handling it" },
+  resolve: { type: "boolean", help: "resolve the escalation: the decision has been made" },
 } as const satisfies CommandFlags;
