@@ -49,11 +49,11 @@ function withoutImplied(arrows: ReadonlyMap<string, ReadonlySet<string>>): reado
 /** Circular imports between folders, and between floors, without tests. dependency-cruiser checks files. */
 export function cycles(dependencies: readonly Dependency[]): readonly string[] {
   const ours = dependencies.filter(({ from, to }) => roomOf(to) !== undefined && !from.endsWith(".test.ts"));
-  return [dirname, floorOf].flatMap((nameOf) => inCircles(ours.map(({ from, to }) => [nameOf(from), nameOf(to)])));
+  return [dirname, floorOf].flatMap((nameOf) => inCycles(ours.map(({ from, to }) => [nameOf(from), nameOf(to)])));
 }
 
 /** The arrows that remain after every name without incoming or without outgoing arrows is removed, repeatedly. */
-function inCircles(pairs: readonly (readonly [from: string, to: string])[]): readonly string[] {
+function inCycles(pairs: readonly (readonly [from: string, to: string])[]): readonly string[] {
   let left = pairs.filter(([from, to]) => from !== to);
   for (let before = -1; before !== left.length; ) {
     before = left.length;
