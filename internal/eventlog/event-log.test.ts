@@ -35,7 +35,7 @@ it("accepts nothing after it is closed", () => {
 });
 
 describe("numbers", () => {
-  it("are reserved before use, and not once per event", () => {
+  it("are reserved before use, many at a time", () => {
     const reservations: bigint[] = [];
     const keep = ({ reservedTo }: SeqReservation) => reservations.push(reservedTo) > 0;
     const log = new EventLog<number>({ keep }, { maxEvents: 10, maxBytes: 1000 });
@@ -46,7 +46,7 @@ describe("numbers", () => {
     expect(reservations.length).toBeLessThan(10);
   });
 
-  it("continue after all that an earlier process may have used, with one left out", () => {
+  it("skip one number after the last that an earlier process may have used", () => {
     const log = filled(1, { ...bounds, before: { epoch: "e", reservedTo: 256n } });
     expect([log.epoch, log.start, log.head, log.reservation]).toEqual([
       "e",

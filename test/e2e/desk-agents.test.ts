@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ModelServer } from "../fakes/model-server.ts";
 import type { AgentKind } from "../support/agents/agents-home.ts";
 import { type AgentDesk, agentDesk } from "../support/desk/agent-desk.ts";
-import { administratorSide, customerSide, leaksIn } from "../support/desk/canary-search.ts";
+import { administratorSide, canariesFound, customerSide } from "../support/desk/canary-search.ts";
 import { type DeskEvent, parseJsonLines } from "../support/desk/desk-bed.ts";
 import { ENCODING_COUNT } from "../support/desk/encodings.ts";
 import { hostileAct, hostileCalls, WORDS } from "../support/desk/hostile-model.ts";
@@ -159,9 +159,9 @@ describe.runIf(isUsable).concurrent.each(["claude", "codex", "opencode"] as cons
 
   it(`leaks no canary to the customer's side in any of ${ENCODING_COUNT} encodings`, () => {
     expect(desk.frontRequests.length).toBeGreaterThanOrEqual(USER_LINES.length);
-    expect(leaksIn(customerSide(desk, user), CANARIES)).toEqual([]);
+    expect(canariesFound(customerSide(desk, user), CANARIES)).toEqual([]);
     // The same search finds all of them on the other side.
-    const found = leaksIn(administratorSide(desk), CANARIES);
+    const found = canariesFound(administratorSide(desk), CANARIES);
     expect(CANARIES.filter((canary) => !found.some((leak) => leak.startsWith(canary)))).toEqual([]);
   });
 

@@ -150,7 +150,7 @@ describe("a sidecar that takes roles from tokens", () => {
         "unauthenticated: the token is bound",
       ],
       [
-        "that is no token",
+        "that is not a token",
         () => "eyJub3QiOiJvbmUifQ.eyJub3QiOiJvbmUifQ.eyJub3QiOiJvbmUifQ",
         "unauthenticated: the token is not signed with EdDSA",
       ],

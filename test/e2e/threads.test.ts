@@ -130,7 +130,7 @@ describe.each([
   });
 
   it.each([
-    ["an agent that is no participant", "post_message", { text: "x", to: ["nobody"] }, "UNKNOWN_RECIPIENT"],
+    ["an agent that is not a participant", "post_message", { text: "x", to: ["nobody"] }, "UNKNOWN_RECIPIENT"],
     ["a role that no one has", "post_message", { text: "x", to_role: ["painter"] }, "UNKNOWN_RECIPIENT"],
     ["another sender", "post_message", { text: "x", sender: "town/boss" }, "CLAIM_MISMATCH"],
     ["another workspace", "post_message", { text: "x", workspace_id: "other" }, "OUT_OF_SCOPE_WORKSPACE"],

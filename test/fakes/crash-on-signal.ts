@@ -1,4 +1,4 @@
-// Makes a serving half fail in ways that no request can cause: load it by NODE_OPTIONS=--import=….
+// Makes a serving half fail in ways that no request can cause. Load this file with NODE_OPTIONS=--import=….
 //
 //   SIGUSR2   an uncaught error
 //   SIGCONT   an unhandled rejection
@@ -8,7 +8,7 @@ if (process.argv.includes("serve")) {
     throw new Error("a bug, for a test");
   });
   process.on("SIGCONT", () => {
-    void Promise.reject(new Error("a bug in something that is not waited for, for a test"));
+    void Promise.reject(new Error("a bug in work that nothing awaits, for a test"));
   });
   process.on("SIGWINCH", () => {
     const kept: unknown[] = [];

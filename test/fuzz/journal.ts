@@ -27,7 +27,7 @@ function checkJournal(dir: string, seed: number): string | undefined {
   const { journal, restored } = openJournal(path);
   journal.close();
   const strange = restored.nudges.find((record) => parseJournalRecord(record) === undefined);
-  if (strange !== undefined) return `restored what is no record: ${JSON.stringify(strange)}`;
+  if (strange !== undefined) return `restored what is not a record: ${JSON.stringify(strange)}`;
   // A line that an earlier damaged line has swallowed counts as damaged too.
   const isWhole = (index: number) => {
     const line = lines[index];

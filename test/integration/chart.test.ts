@@ -288,7 +288,7 @@ describe("the chart", () => {
     ["tokens of less than 2 s", { sessionTokens: { ttl: "1s" } }, /ttl/],
     ["tokens of more than an hour", { sessionTokens: { ttl: "61m" } }, /ttl/],
     ["clocks more than a minute apart", { auth: { clockSkew: "2m" } }, /clockSkew/],
-    ["a user that is no user's number", { agents: { claude: { image: "a", user: 4_294_967_295 } } }, /user/],
+    ["a user that is not a user's number", { agents: { claude: { image: "a", user: 4_294_967_295 } } }, /user/],
     ["a collector at no port", { tracing: { otlpEndpoint: "http://a:65536" } }, /otlpEndpoint/],
     ["a tag for a digest", { image: { digest: "latest" } }, /digest/],
     [

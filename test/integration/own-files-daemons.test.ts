@@ -81,7 +81,7 @@ describe.each([["check"], []])("gt-controller %s", (...command) => {
   });
 });
 
-it.each(SIGNING_KEYS)("gt-controller refuses %s by name as the key of agents' tokens", async (file, why) => {
+it.each(SIGNING_KEYS)("gt-controller refuses %s as the key of agents' tokens, and names it", async (file, why) => {
   await writeFile(at(`${file}.yaml`), CONTROLLER(["key_path: good.pub"], file));
   const shown = await outcomeOf("gt-controller", ["check", "--config", at(`${file}.yaml`)]);
   expect(shown).toMatchObject({ code: 2, stdout: "" });
@@ -94,7 +94,7 @@ it.each([
   ["client-key: other.key", "other.key is not the key of good.crt"],
   ["client-key: good.crt", "good.crt holds a certificate, not a private key"],
   ["client-key: empty", "empty is empty"],
-])("gt-controller refuses a kubeconfig with %s by name", async (key, why) => {
+])("gt-controller names the faulty file of a kubeconfig with %s", async (key, why) => {
   const name = key.replace(/\W+/g, "-");
   await writeFile(at(`${name}.yaml`), CONTROLLER(["key_path: good.pub"]));
   const cluster = "{ server: 'https://127.0.0.1:9', certificate-authority: good.crt }";
@@ -163,7 +163,7 @@ describe("the SDK", () => {
     ["keyPath", "other.key", "other.key is not the key of good.crt"],
     ["crlPath", "empty", "empty is empty"],
     ["crlPath", "good.crt", "good.crt holds a certificate, not a revocation list"],
-  ] as const)("refuses an invalid %s, %s, with its name, the reason and the command", (name, file, why) => {
+  ] as const)("refuses an invalid %s, %s, and names the file, the reason and the remedy", (name, file, why) => {
     const err = failure({ [name]: file });
     expect(err).toBeInstanceOf(BridgeError);
     expect(err).toMatchObject({ code: "invalid_argument", reason: "invalid", fromServer: false });

@@ -153,7 +153,7 @@ describe("a unix socket is refused with 2 before anything is started for", () =>
   });
 });
 
-it("a file that is no socket is left alone, and the sidecar ends with 1", async () => {
+it("a file that is not a socket is left alone, and the sidecar ends with 1", async () => {
   const path = join(folder, "file");
   writeFileSync(path, "mine");
   await expect(startSidecar({ flags: ["--listen", `unix:${path}`] })).rejects.toThrow(

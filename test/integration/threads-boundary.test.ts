@@ -163,7 +163,7 @@ describe.each(Object.entries(STRANGERS))("F14, FR-14: %s learns nothing of a for
 });
 
 describe("FR-6: a subscription", () => {
-  it("of a thread in the workspace gets nothing if its owner is no participant", async () => {
+  it("of a thread in the workspace gets nothing if its owner is not a participant", async () => {
     const uri = `thread://${ids.thread}`;
     const heard: Record<string, string[]> = { "town/fixer": [], "town/stranger": [] };
     const callers: McpCaller[] = [];

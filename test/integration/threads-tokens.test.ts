@@ -81,7 +81,7 @@ const WRONG: readonly (readonly [string, () => readonly string[]])[] = [
   ["of another scheme", () => ["Basic dG93bjpmaXhlcg=="]],
   ["that is empty", () => ["Bearer "]],
   ["twice", () => [...bearer(room.token()), ...bearer(room.token())]],
-  ["that is no JWT", () => bearer("abc.def.ghi")],
+  ["that is not a JWT", () => bearer("abc.def.ghi")],
   ["without a signature", () => bearer(room.token().split(".").slice(0, 2).join("."))],
   ["of more than 4 KiB", saying({ sub: "x".repeat(4000) })],
   ["with alg none", under({ alg: "none", typ: "JWT" })],
@@ -122,8 +122,8 @@ const WRONG: readonly (readonly [string, () => readonly string[]])[] = [
   ...["iss", "sub", "aud", "workspace_id", "agent_id", "role", "session_id", "jti", "iat", "exp"].map(
     (name) => [`without ${name}`, without(name)] as const,
   ),
-  ["whose agent_id is no address", saying({ agent_id: "../fixer" })],
-  ["whose workspace_id is no name", saying({ workspace_id: ["w"] })],
+  ["whose agent_id is not an address", saying({ agent_id: "../fixer" })],
+  ["whose workspace_id is not a name", saying({ workspace_id: ["w"] })],
   ["whose role is a list", saying({ role: ["worker"] })],
   [
     "with a duplicate claim",

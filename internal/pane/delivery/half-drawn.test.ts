@@ -22,7 +22,7 @@ describe("a partial drawing before the Enter", () => {
     expect([pane.enters, pane.taken]).toEqual([1, [TEXT]]);
   });
 
-  it("is final if it stays, and the text counts as standing", async () => {
+  it("is final if it stays, and the text may still be in the prompt", async () => {
     pane.onPaste = (text) => {
       pane.compose(text);
       pane.after(20, () => pane.show({}));
@@ -48,7 +48,10 @@ describe("a partial drawing before the Enter", () => {
 });
 
 describe("a partial drawing after an Enter that the agent dropped", () => {
-  /** The first Enter has no effect but this; the next one submits. */
+  /**
+   * The first Enter does not submit: `draw` runs after `fromMs`, and `forMs` later the text is drawn again. The next
+   * Enter submits.
+   */
   function afterFirst(draw: () => void, fromMs = 0, forMs = 300): void {
     pane.onEnter = (nth) => {
       if (nth > 1) {
@@ -78,14 +81,14 @@ describe("a partial drawing after an Enter that the agent dropped", () => {
     expect([pane.enters, pane.taken]).toEqual([2, [TEXT]]);
   });
 
-  it("without a composer's frame around the text does not count as a repetition by the agent", async () => {
+  it("without a composer's frame around the text is not taken for the message as the agent repeats it", async () => {
     afterFirst(() => pane.show({}, screenOf([`> ${TEXT}`])));
     expect(await delivered()).toMatchObject({ outcome: "submitted" });
     expect([pane.enters, pane.taken]).toEqual([2, [TEXT]]);
   });
 });
 
-it("a partial drawing that repeats the text before remains of another is no sign of a person's keys", async () => {
+it("a partial drawing of the repeated text with remains of another after it is no sign of a person's keys", async () => {
   const repeats = (row: string) => pane.show({ composer: { ...composerOf(""), top: 1, bottom: 1 } }, screenOf([row]));
   pane.onEnter = () => {
     pane.take();
@@ -96,7 +99,7 @@ it("a partial drawing that repeats the text before remains of another is no sign
 });
 
 describe("patience", () => {
-  it("does not end through a time without looks", async () => {
+  it("does not end while nobody looks, however much time passes", async () => {
     const patience = new Patience(clock, 1000);
     await clock.advance(5000);
     expect(Array.from({ length: 11 }, () => patience.isOver())).toEqual([...Array(9).fill(false), true, true]);

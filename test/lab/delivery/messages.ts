@@ -13,11 +13,11 @@ export interface MessageKind {
   readonly name: string;
   readonly make: (context: MessageContext) => string;
   /**
-   * `safe`: without special meaning to any agent, so that an idle one must take it. `invalid`: the call itself is
-   * rejected.
+   * `safe`: without special meaning to any agent, so that an idle one must take it. `trap`: some agent would treat it
+   * as more than text. `invalid`: the call itself is rejected.
    */
   readonly class: "safe" | "trap" | "invalid";
-  /** It takes seconds with some agents: sent once in so many rounds. */
+  /** Sent only in every n-th round, since it takes seconds with some agents. Default: 1. */
   readonly every?: number | undefined;
 }
 

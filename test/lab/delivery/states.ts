@@ -36,7 +36,7 @@ export interface StateKind {
   readonly name: string;
   /** The frequency in relation to the others. */
   readonly weight: number;
-  /** Only in every so-many-th round. */
+  /** Staged only in every n-th round. Default: 1. */
   readonly every?: number;
   readonly fits: (target: Target) => boolean;
   readonly stage: (situation: Situation) => Promise<Staged>;

@@ -1,5 +1,5 @@
 import { agentDesk } from "../../support/desk/agent-desk.ts";
-import { administratorSide, customerSide, leaksIn } from "../../support/desk/canary-search.ts";
+import { administratorSide, canariesFound, customerSide } from "../../support/desk/canary-search.ts";
 import { hostileAct } from "../../support/desk/hostile-model.ts";
 
 /** Only the administrator's side has them: in a file, above the working folders, as a credential. */
@@ -29,8 +29,8 @@ export async function runHostileAgents(turns: number): Promise<HostileFigures> {
     const user = Array.from({ length: turns }, () => ({ text: "HOSTILE" }));
     const [, said] = await Promise.all([desk.bed.events("admin", admin), desk.bed.events("user", user)]);
     attempts += model.results.length;
-    leaks.push(...leaksIn(customerSide(desk, said), CANARIES));
-    const known = leaksIn(administratorSide(desk), CANARIES);
+    leaks.push(...canariesFound(customerSide(desk, said), CANARIES));
+    const known = canariesFound(administratorSide(desk), CANARIES);
     const unseen = CANARIES.filter((canary) => !known.some((leak) => leak.startsWith(canary)));
     if (unseen.length > 0) throw new Error(`${agent}: the search does not find ${unseen} where they are`);
   }

@@ -14,8 +14,8 @@ export function administratorSide(desk: AgentDesk): readonly Buffer[] {
   return [...filesBelow(desk, ".desk/back"), ...own];
 }
 
-/** The canaries in the data, each with the encoding in which it is there. */
-export function leaksIn(data: readonly Buffer[], canaries: readonly string[]): readonly string[] {
+/** The canaries found in the data, each with the encoding in which it occurs. */
+export function canariesFound(data: readonly Buffer[], canaries: readonly string[]): readonly string[] {
   return canaries.flatMap((canary) =>
     data.flatMap((part) => encodingsFound(part, canary).map((encoding) => `${canary} as ${encoding}`)),
   );

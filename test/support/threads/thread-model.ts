@@ -20,11 +20,11 @@ const WAKE = /^\[threads w-\S+\] .*\((t-[a-z0-9]+)\)/;
 
 /**
  * A model that knows only the wake's line and its tools' results. When it is woken, it reads the thread that the line
- * names, answers the newest message as `part` says, and acknowledges it.
+ * names, answers the newest message with `reply`, and acknowledges it.
  */
-export function threadModel(part: ModelReply): (request: ModelRequest) => ModelAct {
+export function threadModel(reply: ModelReply): (request: ModelRequest) => ModelAct {
   return (request) => {
-    if (request.afterTool) return afterTool(request, part);
+    if (request.afterTool) return afterTool(request, reply);
     const thread_id = WAKE.exec(request.lastUserText)?.[1];
     if (thread_id === undefined || !hasThreadTools(request.tools)) return { type: "say", text: "Understood." };
     return toolCall(request.tools, "read_messages", { thread_id });
@@ -40,7 +40,7 @@ export class ModelLog {
     this.#model = model;
   }
 
-  /** One line for each turn request, oldest first. */
+  /** One line for each request, oldest first. */
   get lines(): readonly string[] {
     return this.#lines;
   }
@@ -64,12 +64,12 @@ export function hasThreadTools(tools: readonly string[]): boolean {
   return tools.some((name) => name === "mcp__threads" || /^(?:mcp__)?threads_{1,2}read_messages$/.test(name));
 }
 
-function afterTool({ toolResult, tools }: ModelRequest, part: ModelReply): ModelAct {
+function afterTool({ toolResult, tools }: ModelRequest, reply: ModelReply): ModelAct {
   const { messages } = objectIn(toolResult) as { readonly messages?: readonly ReadByModel[] };
   const heard = messages?.findLast((one) => one.kind !== "system");
   if (heard === undefined) return { type: "say", text: `Done: ${toolResult.slice(0, 200)}` };
   const { thread_id, seq } = heard;
-  const said = part(heard);
+  const said = reply(heard);
   if (said === undefined) return toolCall(tools, "ack_read", { thread_id, seq });
   return toolCall(tools, "post_message", { thread_id, in_reply_to: heard.message_id, ack_seq: seq, ...said });
 }

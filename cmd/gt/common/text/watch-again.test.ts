@@ -15,7 +15,7 @@ beforeEach(() => {
   notes = [];
 });
 
-/** A backend whose connections each give their updates and then fail, or end if the last item is no error. */
+/** A backend whose connections each give their updates and then fail, or end if the last item is not an error. */
 function watched(connections: readonly (readonly (WatchUpdate | Error)[])[], signal = new AbortController().signal) {
   let opened = 0;
   const backend = {
