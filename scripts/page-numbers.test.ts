@@ -167,7 +167,12 @@ const NUMBERS: Readonly<Record<string, readonly Row[]>> = {
     ["the bridge holds up to {} messages", "", "internal/providers/stdio/held-inputs.ts", "MAX_HELD"],
     ["ended or said nothing for {};", "s", "internal/providers/stdio/stdio-handle.ts", "TAKEN_WITHIN_MS"],
     ["A line of standard output of more than {},", "MiB", "internal/providers/stdio/agent-output.ts", "MAX_LINE_BYTES"],
-    ["At most {} of a line that is no protocol", "KiB", "internal/providers/stdio/agent-output.ts", "MAX_TEXT_BYTES"],
+    [
+      "At most {} of a line that is not of the protocol",
+      "KiB",
+      "internal/providers/stdio/agent-output.ts",
+      "MAX_TEXT_BYTES",
+    ],
   ],
   "docs/protocols/state.md": [
     ["STARTING for up to {} more", "s", "internal/pane/state/judge.ts", "BEGINNING_MS"],

@@ -61,7 +61,7 @@ export class StdioAgent {
     for await (const line of this.#deps.lines) {
       if (this.#isHung) continue;
       const request = readStdioRequest(line);
-      if (request === undefined) this.#reply({ type: "error", text: "this line is no request" });
+      if (request === undefined) this.#reply({ type: "error", text: "this line is not a request" });
       else if (request.type === "answer") this.#onAnswer(request.id, request.choice);
       else this.#onMessage(request, signal);
     }

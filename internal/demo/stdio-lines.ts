@@ -25,7 +25,7 @@ export type StdioReply =
     }
   | { readonly type: "error"; readonly text: string };
 
-/** Undefined for a line that is no request. */
+/** Undefined for a line that is not a request. */
 export function readStdioRequest(line: string): StdioRequest | undefined {
   const value = parse(line);
   const { type, id, text, choice } = value ?? {};
