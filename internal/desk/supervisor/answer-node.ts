@@ -7,7 +7,7 @@ import type { GlobalState } from "./global-state.ts";
 /** Gives one turn access to the administrator's files. `onText` gets each text that is read. */
 export type OpenFiles = (onText: (path: string, text: string) => void) => FileTool;
 
-/** The node that answers the administrator, with `read_file` on `/admin/**`. It has no way to the bridge. */
+/** The node that answers the administrator, with `read_file` on `/admin/**`. It cannot reach the bridge. */
 export function answerNode(agent: HalfAgent, thread: string, openFiles: OpenFiles) {
   return nodeOf<GlobalState>()({
     name: "answer",

@@ -3,7 +3,7 @@ import { cutText } from "./text-bounds.ts";
 
 /** The record of one call of `read_file`. */
 export interface FileRead {
-  /** The requested path, its first 4,096 bytes. */
+  /** The first 4,096 bytes of the requested path. */
   readonly path: string;
   readonly result: ReadResult;
 }
@@ -32,8 +32,8 @@ export class FileTool {
     return result;
   }
 
-  /** A file's text for choosing among many, without a record; undefined if it is not readable. */
-  glance(path: string): string | undefined {
+  /** Reads a file without recording the read, to compare many files. Undefined if the file is not readable. */
+  readUnrecorded(path: string): string | undefined {
     const result = this.#files.read(path, this.#allowed);
     return result.ok ? result.text : undefined;
   }

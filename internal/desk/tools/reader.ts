@@ -53,7 +53,7 @@ function nearest({ input, history, files }: AgentTurn): string | undefined {
   }
   let compared = 0;
   for (const path of files.names()) {
-    const text = compared < MAX_COMPARED ? files.glance(path) : undefined;
+    const text = compared < MAX_COMPARED ? files.readUnrecorded(path) : undefined;
     compared += text?.length ?? 0;
     const score = common(text ?? "");
     if (score > best.score) best = { score, text: () => quote([path], files) };
