@@ -15,15 +15,15 @@ export interface WorkWatchDeps {
   readonly sample: () => Promise<WorkSample | undefined>;
 }
 
-/** Two samples are this far apart; less where an agent counts as stalled sooner. */
+/** The longest time between two samples; at most half of the time after which an agent counts as stalled. */
 const WINDOW_MS = 30_000;
 const LOOK_EVERY_MS = 1000;
-/** The share of the time left in which it samples: on a busy machine the second sample comes late. */
+/** Both samples fall into this share of the time left before a stall: a busy machine takes the second one late. */
 const SAMPLED_SHARE = 0.75;
 
 /**
- * Reports to the monitor that an agent that prints nothing is working nevertheless. Looks at its processes only shortly
- * before it would count as stalled, and while it does.
+ * Reports to the monitor that an agent that prints nothing is working nevertheless. Looks at the agent's processes only
+ * while it counts as stalled and shortly before it would.
  */
 export class WorkWatch implements Task {
   readonly #deps: WorkWatchDeps;

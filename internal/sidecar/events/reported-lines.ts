@@ -156,7 +156,7 @@ export class ReportedLines implements Task {
     emulator.markReported(told);
   }
 
-  /** The rows above the input box: the box, a person's text in it and the rows below it are no output. */
+  /** The rows above the input box: the box, a person's text in it and the rows below it are not output. */
   #outputRows(): number {
     const { profile, output } = this.#deps;
     const { emulator } = output;

@@ -2,11 +2,11 @@ import { DomainError } from "../../base/errors.ts";
 
 /** Exit code of a serving half that the supervising half started and that cannot begin with these flags. */
 const BAD_FLAGS = 78;
-/** Like `BAD_FLAGS`; the address cannot be listened on. */
+/** Like `BAD_FLAGS`, for one that cannot listen on its address. */
 const NO_ADDRESS = 75;
 
-/** From a serving half's exit code to the exit code of the whole, for starts that would fail the same way again. */
-export const START_REFUSED: ReadonlyMap<number, number> = new Map([
+/** The exit code of the whole sidecar, by that of a serving half whose start would fail the same way again. */
+export const REFUSAL_EXIT_CODES: ReadonlyMap<number, number> = new Map([
   [BAD_FLAGS, 2],
   [NO_ADDRESS, 1],
 ]);

@@ -3,7 +3,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Task } from "../../base/task-group.ts";
 import { isWantOfRoom } from "../../process/out-of-resources.ts";
-import { START_REFUSED } from "../halves/start-refusal.ts";
+import { REFUSAL_EXIT_CODES } from "../halves/start-refusal.ts";
 import { ServingProcesses, type ServingProgram } from "./serving-processes.ts";
 
 export interface ServingKeeperDeps {
@@ -98,7 +98,7 @@ export class ServingKeeper implements Task {
         const exit = await this.#serveOnce(processes, signal);
         if (signal.aborted) break;
         stillborn = this.#upAt > startedAt ? 0 : stillborn + 1;
-        const refusal = this.#upAt === 0 ? START_REFUSED.get(exit.code ?? 0) : undefined;
+        const refusal = this.#upAt === 0 ? REFUSAL_EXIT_CODES.get(exit.code ?? 0) : undefined;
         if (refusal !== undefined) return this.#deps.refused(refusal);
         logger.error({ ...exit, stillborn }, "serving half ended, restarting it");
         if (stillborn % STILLBORN_MAX === 0 && stillborn > 0 && exit.error === undefined && CRASHES.has(exit.signal)) {

@@ -7,7 +7,7 @@ import type { TmuxCall } from "./tmux-call.ts";
 export interface StopDeps {
   readonly clock: Clock;
   readonly call: TmuxCall;
-  /** Sends a signal to a process, or to a group by its negative number; false when there is none. */
+  /** Sends a signal to a process, or, if the number is negative, to a process group; false when there is none. */
   readonly signal: (target: number, name: NodeJS.Signals) => boolean;
 }
 
