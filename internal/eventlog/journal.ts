@@ -61,8 +61,8 @@ export class Journal<T> {
   /**
    * Opens or creates the file and gives its records to `reader`, oldest first. A torn last line (its writer was killed)
    * is cut off (`isTorn`). Damaged lines are counted, and set aside in `<path>.damaged` (0600, the first 4 MiB of
-   * them). If `path` is no file, it is removed, and a file larger than `JOURNAL_MAX_BYTES` is set aside, for a new one
-   * (`replaced`).
+   * them). If `path` is not a file, it is removed, and a file larger than `JOURNAL_MAX_BYTES` is set aside, for a new
+   * one (`replaced`).
    */
   static open<T>(where: string | JournalFile, reader: JournalReader<T>) {
     const file = typeof where === "string" ? fileAt(where) : where;

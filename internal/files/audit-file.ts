@@ -15,7 +15,7 @@ export class AuditFile implements Disposable {
   readonly #onError: (err: unknown) => void;
   #open: { readonly fd: number; readonly found: Stats } | undefined;
 
-  /** @throws DomainError `precondition` for a path that is no plain file; else as `openSync` */
+  /** @throws DomainError `precondition` for a path that is not a plain file; else as `openSync` */
   constructor(path: string, onError: (err: unknown) => void) {
     this.#path = path;
     this.#onError = onError;

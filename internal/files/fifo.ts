@@ -67,7 +67,7 @@ export class FifoHolder implements Task {
 /**
  * Reads a FIFO until `signal` is aborted; resolves then, at once when idle. At most about 128 KiB are read ahead of
  * `onChunk`, which is awaited, so a slow one slows the writers. Writers may come and go; one reader at a time.
- * @throws DomainError `unavailable` when it is no FIFO, or cannot be opened or read; whatever `onChunk` throws
+ * @throws DomainError `unavailable` when it is not a FIFO, or cannot be opened or read; whatever `onChunk` throws
  * @internal
  */
 export async function readFifo(

@@ -54,7 +54,8 @@ export class PinnedFolder implements Disposable {
   }
 
   /**
-   * `path` is absolute. It is looked up at the first use, which throws OddFileError, or as open(2), if it is no folder.
+   * `path` is absolute. It is looked up at the first use, which throws OddFileError, or as open(2), if it is not a
+   * folder.
    */
   static at(path: string, options: PinnedFolderOptions): PinnedFolder {
     const locate = () => (options.strict ? nameWithoutLinks(path) : namePlace(path, "folder"));

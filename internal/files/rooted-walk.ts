@@ -5,7 +5,7 @@ const MAX_PART_BYTES = 255;
 
 /**
  * The parts of an absolute path, with at most one `/` at its end. Nothing is normalised, decoded or folded. Undefined
- * for `/` itself, and when a part is no plain name: empty, `.`, `..`, over 255 bytes, with a control character or a
+ * for `/` itself, and when a part is not a plain name: empty, `.`, `..`, over 255 bytes, with a control character or a
  * lone surrogate.
  */
 export function plainParts(path: string): readonly string[] | undefined {

@@ -50,7 +50,8 @@ export class RevocationList {
   readonly der: Uint8Array;
 
   /**
-   * @throws DomainError `invalid` for bytes that are no list, or a list of an unsupported kind (delta, indirect, SHA-1)
+   * @throws DomainError `invalid` for bytes that are not a list, or a list of an unsupported kind (delta, indirect,
+   * SHA-1)
    */
   constructor(der: Uint8Array) {
     const [list, trailing] = readDer(der);

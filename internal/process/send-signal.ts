@@ -1,4 +1,7 @@
-/** Sends a signal to a process, or to a group by its negative number; false if there is none that may be signalled. */
+/**
+ * Sends a signal to the process with this id, or, if `target` is negative, to the process group `-target`. False if no
+ * such process may be signalled.
+ */
 export function sendSignal(target: number, name: NodeJS.Signals): boolean {
   try {
     return process.kill(target, name);

@@ -3,8 +3,9 @@ import { DomainError } from "../base/errors.ts";
 type Env = Readonly<Record<string, string | undefined>>;
 
 /**
- * The URL for spans, by a configured base URL, else by the variables of OpenTelemetry; undefined: tracing is off.
- * @throws DomainError `invalid` for a text that is no http or https URL
+ * The URL to which spans are sent: from the configured base URL, or else from OpenTelemetry's variables. Undefined:
+ * tracing is off.
+ * @throws DomainError `invalid` for a text that is not an http or https URL
  */
 export function collectorUrl(configured: string | undefined, env: Env): string | undefined {
   const isOff = env["OTEL_SDK_DISABLED"]?.toLowerCase() === "true" || env["OTEL_TRACES_EXPORTER"] === "none";

@@ -61,7 +61,7 @@ export function checkText(text: string, maxBytes: number): void {
   if (!text.isWellFormed()) throw new DomainError("invalid", "cannot send a text that is not valid Unicode");
 }
 
-/** @throws DomainError `invalid` for a value that is no status */
+/** @throws DomainError `invalid` for a value that is not a status */
 export function statusesOf(values: readonly SessionStatus[]): ReadonlySet<SessionStatusName> {
   return new Set([...new Set(values)].map(statusOf)); // deduplicate first: a request has room for half a million values
 }

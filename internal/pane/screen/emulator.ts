@@ -288,7 +288,7 @@ function moveTo({ cursorX, cursorY }: IBuffer, top = 0): string {
   return `\x1b[${cursorY - top + 1};${cursorX + 1}H`;
 }
 
-/** Bytes that are no UTF-8 become U+FFFD. */
+/** Bytes that are not UTF-8 become U+FFFD. */
 function utf8Decoder(): TextDecoder {
   return new TextDecoder("utf-8", { ignoreBOM: true });
 }

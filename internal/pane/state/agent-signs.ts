@@ -4,7 +4,7 @@ export interface AgentSigns {
   promptTakenSince(since: number): { readonly prompt?: string; readonly at: number } | undefined;
   /** The agent is known to report messages that it takes, so the report is worth a short wait. */
   reportsPrompts(): boolean;
-  /** It has reported one since it was started, or since observation began. */
+  /** True if it has reported a taken message since it was started, or since observation began. */
   hasReported(): boolean;
   /** True if it was seen to start, and no sign shows that it has taken a message since. */
   isNew(): boolean;

@@ -25,8 +25,8 @@ export interface Conversation {
   /** Handles one whole line of the agent's output. Returns false if it is not of this protocol. Must not throw. */
   onLine(line: string): boolean;
   /**
-   * Gives the agent a message. Resolves when its protocol has taken it: with `queued` if the agent is working and keeps
-   * it for later; an `input-settled` event follows then.
+   * Gives the agent a message. Resolves when its protocol has taken the message: with `queued` if the agent is working
+   * and keeps it for later, in which case an `input-settled` event follows.
    * @throws DomainError if the agent refuses the message
    */
   give(input: AgentInput, signal: AbortSignal): Promise<"submitted" | "queued">;
@@ -62,8 +62,8 @@ export interface ProgramDialect {
   /** Arguments for its machine-readable mode; `configured` has passed `usableArgs`. */
   argv(configured: readonly string[], session: SessionConfig): readonly string[];
   /**
-   * Additions to its arguments and environment (`env` is the whole one before) that give it the tools of `threads` and
-   * the permission to use them. Absent: it only gets the variables.
+   * Additions to its arguments and environment that give it the tools of `threads` and the permission to use them;
+   * `env` is its environment without them. Absent: it gets only the variables of `ThreadTools`.
    */
   threadTools?(tools: ThreadTools, env: Environment): AddedTools;
   converse(link: AgentLink, session: SessionConfig): Conversation;

@@ -36,7 +36,7 @@ const QUEUED: InputOutcome = { outcome: "queued", error: "" };
 const LOST: InputOutcome = { outcome: "unknown", error: "the agent ended with the message in its own queue" };
 const DEAD: InputOutcome = { outcome: "agent-dead", error: "the agent has ended" };
 
-/** One agent over its standard streams, from its start to its last event. */
+/** One agent that is driven over its standard streams, from its start to its last event. */
 export class StdioHandle implements SessionHandle {
   readonly id: string;
   readonly events: EventQueue;

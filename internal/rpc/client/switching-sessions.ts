@@ -31,9 +31,9 @@ export class SwitchingSessions {
   }
 
   /**
-   * The interceptor of the connection on which a call begins. If the server refuses a call unprocessed because it is
-   * closing the connection, the call is made once more on another; a streaming call cannot be repeated and fails with
-   * `unavailable`.
+   * The interceptor of the connection on which a call begins. If the server is closing that connection and refuses the
+   * call without processing it, the call is made once more, on the connection that is then current. A streaming call
+   * cannot be repeated and fails with `unavailable`.
    */
   interceptor(): Interceptor {
     return (next) => async (req) => {
@@ -69,7 +69,7 @@ export class SwitchingSessions {
 }
 
 function closing(cause: unknown): ConnectError {
-  return new ConnectError("the server closes this connection", Code.Unavailable, undefined, undefined, cause);
+  return new ConnectError("the server is closing this connection", Code.Unavailable, undefined, undefined, cause);
 }
 
 /** REFUSED_STREAM: the request was not processed (RFC 9113 §8.7). */

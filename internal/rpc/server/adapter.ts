@@ -50,7 +50,7 @@ export interface Adapter {
 
 /**
  * Connects Node's requests to Connect's handlers. Unlike connect-node's own adapter, it survives a request whose
- * authority is no host name, ends a response whose handler failed, and logs to our log instead of the console.
+ * authority is not a host name, ends a response whose handler failed, and logs to our log instead of the console.
  */
 export function createAdapter(logger: Logger, options: AdapterOptions): Adapter {
   const { routes, contextValues, enter, began, plain, fallback = notFound, ...rest } = options;

@@ -83,7 +83,7 @@ function targetOf(path: string): string | undefined {
   return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true ? readlinkSync(path) : undefined;
 }
 
-/** @throws DomainError `invalid` for a text that is no profile's name */
+/** @throws DomainError `invalid` for a text that is not a profile's name */
 export function checkProfileName(name: string): string {
   if (NAME.test(name)) return name;
   throw new DomainError("invalid", `not a profile's name: ${JSON.stringify(name)} (letters, digits, dots, dashes)`);

@@ -143,7 +143,7 @@ function mismatch(name: string): DomainError {
   });
 }
 
-/** The body of an error for callers. An error that is no DomainError becomes `internal error`, without its text. */
+/** The body of an error for callers. An error that is not a DomainError becomes `internal error`, without its text. */
 export function errorBody(err: unknown) {
   const known = err instanceof DomainError ? err : threadsError("UNAVAILABLE", "internal error");
   const code = threadsCodeOf(known);

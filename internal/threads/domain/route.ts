@@ -11,7 +11,7 @@ type Member = Pick<Participant, "agentId" | "role">;
 /**
  * The recipients of a message: the members that are named and those whose role is named. Undefined: neither is given,
  * so the message is for all.
- * @throws DomainError `invalid`, code UNKNOWN_RECIPIENT, for an agent that is no participant or a role that no
+ * @throws DomainError `invalid`, code UNKNOWN_RECIPIENT, for an agent that is not a participant or a role that no
  * participant has
  */
 export function recipientsOf({ to, toRole }: Recipients, members: readonly Member[]): readonly string[] | undefined {

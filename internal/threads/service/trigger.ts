@@ -13,8 +13,8 @@ const LOOK_MS = 250;
  * Wakes a participant now. With `force` waits for the attempt, at most 10 s.
  * @throws DomainError `invalid`, code UNKNOWN_RECIPIENT, for an agent that does not take part; `precondition`, code
  * UNMANAGED_RUNTIME, for a person, and for an agent once it was found that no runtime knows it; `denied` if `force` is
- * set and the caller is no operator; `precondition`, code HUMAN_INPUT_COLLISION, if a draft or a dialog blocks a forced
- * wake, which then waits for its end
+ * set and the caller is not an operator; `precondition`, code HUMAN_INPUT_COLLISION, if a draft or a dialog blocks a
+ * forced wake, which then waits for its end
  */
 export async function triggerParticipant(
   deps: ServiceDeps,

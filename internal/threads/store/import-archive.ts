@@ -15,7 +15,7 @@ type Columns = Readonly<Record<string, readonly string[]>>;
 /**
  * Imports an archive into a database without threads, in one transaction. Verifies every hash chain before it commits.
  * Returns the number of rows.
- * @throws DomainError `invalid` for lines that are no archive, are truncated or were changed; `precondition` if the
+ * @throws DomainError `invalid` for lines that are not an archive, are truncated or were changed; `precondition` if the
  * database already has threads
  */
 export async function importArchive(pool: Pool, lines: AsyncIterable<string>): Promise<number> {

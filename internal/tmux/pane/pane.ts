@@ -120,7 +120,7 @@ export class TmuxPane {
   /**
    * The facts, and for a dead pane also how its command ended. Some builds of tmux lose the signal about that: the pane
    * is then dead without a status, and no hook runs, until another child of the server ends. Takes up to 0.3 s if there
-   * is no status because a process that closed its terminal is still running.
+   * is not a status because a process that closed its terminal is still running.
    */
   async recoverDeadStatus(): Promise<PaneFacts> {
     let facts = await this.facts();

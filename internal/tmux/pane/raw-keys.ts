@@ -31,7 +31,7 @@ function piecesOf(data: Buffer): readonly string[] {
 
 function textRuns(data: Buffer): readonly { readonly start: number; readonly end: number; readonly text: string }[] {
   const runs = [];
-  // Every byte that is no text is one byte long in the decoded form too, or U+FFFD, which stands for bytes of any
+  // Every byte that is not text is one byte long in the decoded form too, or U+FFFD, which stands for bytes of any
   // number.
   const text = data.toString("utf8");
   let start = 0;
