@@ -42,7 +42,7 @@ export class RelayMetrics {
     const counter = <L extends string = never>(name: string, help: string, labelNames: L[] = []) =>
       new Counter<L>({ ...common(`${name}_total`, help), labelNames });
     this.connections = new Gauge({
-      ...common("connections", "Open connections of agents."),
+      ...common("connections", "Open connections of agents and editors."),
       labelNames: ["dialect", "role"],
     });
     this.connectionSeconds = new Histogram({
@@ -54,7 +54,7 @@ export class RelayMetrics {
       labelNames: ["hop"],
       buckets: SECONDS,
     });
-    this.connectionsTotal = counter("connections", "Attempts of agents to connect, by outcome.", ["outcome"]);
+    this.connectionsTotal = counter("connections", "Attempts to connect, by outcome.", ["outcome"]);
     this.disconnects = counter("disconnects", "Connections that ended, by reason.", ["reason"]);
     this.messages = counter("messages", "Messages.", ["direction", "dialect", "kind"]);
     this.messageBytes = counter("message_bytes", "Bytes of messages.");
