@@ -16,6 +16,16 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const REQUIRE =
   'import { createRequire as gtCreateRequire } from "node:module"; const require = gtCreateRequire(import.meta.url);';
 
+/** The oldest Node that runs the bundles. */
+const NODE_MAJOR = 24;
+
+/**
+ * The first statement of a binary: an older Node would fail later, in the middle of a call and as if by a bug.
+ * @internal
+ */
+export const nodeCheck = (binary: string): string =>
+  `if (Number.parseInt(process.versions.node) < ${NODE_MAJOR}) { console.error("${binary}: error: this is Node " + process.version + ", and ${NODE_MAJOR} or newer is needed"); process.exit(1); } `;
+
 /** A package with machine code. Only gt-sidecar loads it, and only as a container's first process. */
 const NATIVE = "koffi";
 
@@ -45,6 +55,9 @@ const LAZY = ["crypto", "http", "https"];
  */
 const LAZY_IN_ONE = [...LAZY, "child_process", "dns", "http2", "net", "readline", "stream", "tls", "zlib"];
 
+/** Modules of which an older Node lacks exports that are imported by name: it must come as far as `nodeCheck`. */
+const GROWN = ["fs/promises", "util"];
+
 const lazyModules = (names: readonly string[]): Plugin => ({
   name: "lazy-modules",
   setup: ({ onResolve, onLoad }) => {
@@ -69,24 +82,24 @@ async function bundle(binary: string, outDir: string) {
   rmSync(`${outDir}/${binary}`, { recursive: true, force: true });
   const quick = SPLIT[binary];
   const { metafile } = await build({
-    ...(quick === undefined ? { plugins: [lazyModules(LAZY_IN_ONE)] } : await inParts(binary, quick)),
+    ...(quick === undefined ? { plugins: [lazyModules([...LAZY_IN_ONE, ...GROWN])] } : await inParts(binary, quick)),
     entryPoints: { [binary]: `${root}cmd/${binary}/main.ts` },
     outdir: outDir,
     outExtension: { ".js": ".mjs" },
     bundle: true,
     platform: "node",
-    target: "node24",
+    target: `node${NODE_MAJOR}`,
     format: "esm",
     minifySyntax: true,
     sourcemap: "linked",
     external: [NATIVE],
-    banner: { js: REQUIRE },
+    banner: { js: `${nodeCheck(binary)}${REQUIRE}` },
     logLevel: "warning",
     absWorkingDir: root,
     metafile: true,
   });
   for (const file of quick === undefined ? [] : globSync(`${outDir}/{${binary},${binary}/*}.mjs`))
-    dropUnusedRequire(file);
+    trimBanner(file, file === outfile ? "" : nodeCheck(binary));
   await stop(); // otherwise a process of the bundler stays for the next build
   return { outfile, inputs: Object.keys(metafile.inputs) };
 }
@@ -96,11 +109,14 @@ async function inParts(binary: string, quick: readonly string[]): Promise<BuildO
   return { splitting: true, chunkNames: `${binary}/[name]-[hash]`, plugins };
 }
 
-/** Most parts need no `require`, and creating it takes time. The line stays, because the source map counts it. */
-function dropUnusedRequire(file: string): void {
-  const text = readFileSync(file, "utf8");
+/**
+ * Drops `unneeded` from the first line, and REQUIRE where the code has no use for it: creating `require` takes time.
+ * The line stays, because the source map counts it.
+ */
+function trimBanner(file: string, unneeded: string): void {
+  const text = readFileSync(file, "utf8").replace(unneeded, "");
   const code = text.replace(REQUIRE, "");
-  if (!/\brequire\b/.test(code)) writeFileSync(file, code);
+  writeFileSync(file, /\brequire\b/.test(code) ? text : code);
 }
 
 /**
