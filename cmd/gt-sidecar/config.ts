@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { accessSync, constants, mkdtempSync, statSync } from "node:fs";
-import { homedir, hostname, tmpdir } from "node:os";
+import { homedir, hostname } from "node:os";
 import { join, resolve } from "node:path";
 import type { AgentProfile } from "../../internal/agents/profile.ts";
 import { profileNamed } from "../../internal/agents/programs/registry.ts";
@@ -15,6 +15,7 @@ import { logLevelOf } from "../../internal/cli/command/log-level.ts";
 import { parseFlags } from "../../internal/cli/flags.ts";
 import { makeFolders } from "../../internal/files/make-folders.ts";
 import { ownRuntimeDir } from "../../internal/files/private-folder.ts";
+import { parentOfSockets } from "../../internal/files/temporary-folder.ts";
 import type { CrlPolicy } from "../../internal/pki/trust.ts";
 import type { RestartMode } from "../../internal/process/restart-policy.ts";
 import type { ListenAddress } from "../../internal/rpc/port/listen.ts";
@@ -249,10 +250,11 @@ function withStateDir(options: SidecarOptions): SidecarOptions {
 }
 
 function makeOwnFolder(): string {
+  const parent = parentOfSockets("gt-sidecar-XXXXXX/control.sock");
   try {
-    return mkdtempSync(join(tmpdir(), "gt-sidecar-"));
+    return mkdtempSync(join(parent, "gt-sidecar-"));
   } catch (cause) {
-    throw new DomainError("unavailable", `cannot make a state folder in ${tmpdir()}: ${errorText(cause)}`, {
+    throw new DomainError("unavailable", `cannot make a state folder in ${parent}: ${errorText(cause)}`, {
       fields: { hint: "give --state-dir, or set TMPDIR to a folder of your own" },
       cause,
     });

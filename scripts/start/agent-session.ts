@@ -3,7 +3,7 @@ import { createServer } from "node:net";
 import { raceSignal, withTimeout } from "../../internal/base/abort.ts";
 import type { Clock } from "../../internal/base/clock.ts";
 import { DomainError, errorText } from "../../internal/base/errors.ts";
-import { makeTemporaryFolder } from "../../internal/files/temporary-folder.ts";
+import { makeTemporaryFolder, parentOfSockets } from "../../internal/files/temporary-folder.ts";
 import type { Backend } from "../../internal/terminal/backend.ts";
 import { nodeCommand } from "./agent-command.ts";
 import { runChild } from "./child-program.ts";
@@ -73,7 +73,7 @@ async function withSidecar(
   signal: AbortSignal,
   use: Use,
 ): Promise<number> {
-  const stateDir = await makeTemporaryFolder("gt-start-");
+  const stateDir = await makeTemporaryFolder("gt-start-", parentOfSockets("gt-start-XXXXXX/control.sock"));
   const stop = new AbortController();
   const all = AbortSignal.any([signal, stop.signal]);
   const serving = Promise.withResolvers<string>();

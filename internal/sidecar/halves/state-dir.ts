@@ -119,7 +119,8 @@ function holdsData(path: string): boolean {
  */
 export function makeStateDir(paths: StatePaths, uid: number): void {
   if (Buffer.byteLength(paths.dir) > LONGEST_DIR) {
-    throw new DomainError("invalid", `the state folder's path is too long for a socket: over ${LONGEST_DIR} bytes`, {
+    const limit = `over ${LONGEST_DIR} bytes`;
+    throw new DomainError("invalid", `the state folder's path is too long for a socket, ${limit}: ${paths.dir}`, {
       fields: { hint: "give a shorter --state-dir" },
     });
   }
