@@ -11,7 +11,7 @@ interface Written {
   readonly endedAt: number;
 }
 
-/** The controlling end of `peers/pane-writer.ts`: sends it texts to write, and learns when they were written. */
+/** The controlling end of `peers/pane-writer.ts`: orders it to write text, and learns when the text was written. */
 export interface PaneProgram extends AsyncDisposable {
   readonly command: readonly [string, ...string[]];
   flood(bytes: number): Promise<Written>;

@@ -126,7 +126,7 @@ async function stalledReader(sidecar: RunningSidecar) {
     [Symbol.asyncIterator]();
   const first = (await updates.next()).value as SidecarOutputUpdate;
   return {
-    /** Reads to the end of the available output, and counts the bytes that are missing without a notice. */
+    /** Reads to the end of the available output, and counts the bytes that are missing or repeated without a notice. */
     unnamedBytes: async (): Promise<number> => {
       const { offset: end } = await client.peek({ lines: 1 });
       let at = first.offset;

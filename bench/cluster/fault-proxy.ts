@@ -5,8 +5,8 @@ import type { AddressInfo, Socket } from "node:net";
 import type { ClusterAccess } from "../../internal/kube/access/credentials.ts";
 
 /**
- * The fault of the network from now on. `reset` and `half-line` break open connections, the others answer new requests
- * wrongly or not at all.
+ * The fault of the network from now on. `reset` and `half-line` break open connections, `silent` drops the data of
+ * watches, open ones included, and the others refuse new requests.
  */
 export type NetworkFault = "none" | "reset" | "half-line" | "watch-429" | "watch-503" | "list-503" | "silent";
 
@@ -74,7 +74,7 @@ export class FaultProxy implements AsyncDisposable {
       answer.on("error", () => to.destroy());
       answer.on("end", () => to.end());
       answer.on("data", (chunk: Buffer) => {
-        // A connection that was open when the silence began stays silent.
+        // A watch that lost data in the silence stays silent after it.
         if (this.#fault === "silent" && isWatch) silent.add(to);
         if (!silent.has(to)) to.write(chunk);
       });

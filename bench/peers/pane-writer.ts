@@ -1,4 +1,4 @@
-// The pane's command: writes the text that it receives over a socket straight to the terminal, and reports the time.
+// The pane's command: on orders from a socket, writes text straight to the terminal, and reports when it did so.
 import { writeSync } from "node:fs";
 import { connect } from "node:net";
 import { createInterface } from "node:readline";
@@ -26,7 +26,7 @@ function flood(bytes: number): void {
   put(Buffer.from(markLine("end", 0)));
 }
 
-/** The flood itself contains the time. */
+/** The flood contains marks with the time at which each was written. */
 function tickingFlood(bytes: number): void {
   const piece = lines.subarray(0, lines.lastIndexOf("\n", BLOCK_BYTES / 4) + 1);
   for (let written = 0; written < bytes; written += piece.length) {

@@ -1,5 +1,6 @@
 // Serves WatchOutput of a stream that it feeds itself, in both ways: updates made for each watcher separately, and made
-// once for all. Prints its two ports; a line `push N` prints N pieces of 1 KiB, `settle` collects garbage.
+// once for all. Prints its two ports; a line `push N` on stdin adds N pieces of 1 KiB to the stream, any other line
+// collects garbage.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";

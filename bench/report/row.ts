@@ -1,4 +1,4 @@
-/** One figure. `ratio` is value / baseline; both are null if there is no baseline. */
+/** One figure. `ratio` is value / baseline; both are null without a baseline, and `ratio` also for a baseline of 0. */
 export interface Row {
   readonly name: string;
   readonly value: number;
