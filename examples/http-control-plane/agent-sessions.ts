@@ -28,7 +28,7 @@ export class AgentSessions {
     this.#forward(sessionId, signal);
   }
 
-  /** Resumes the sessions that existed before this API was restarted. */
+  /** Forwards the events of the sessions that existed before this API was restarted. */
   async resume(signal: AbortSignal): Promise<void> {
     for (let pageToken = ""; ; ) {
       const page = await this.#client.listSessions({ pageToken }, { signal });
@@ -52,7 +52,7 @@ export class AgentSessions {
     return { sessionId, provider, repoPath, lastSeq: Number(lastSeq), error };
   }
 
-  /** Once for each session, however often it is started. */
+  /** Forwards the events of a session, only once however often the session is started. */
   #forward(sessionId: string, signal: AbortSignal): void {
     if (this.#forwarded.has(sessionId)) return;
     this.#forwarded.add(sessionId);

@@ -52,7 +52,10 @@ const CODES: Readonly<Partial<Record<BridgeError["code"], Code>>> = {
   deadline_exceeded: Code.DeadlineExceeded,
 };
 
-/** A refusal by the bridge is not the orchestrator's fault: it gets `unavailable`. */
+/**
+ * Passes on the codes of errors that the orchestrator may have caused. For any other error of the bridge, such as a
+ * refusal of this daemon, the orchestrator gets `unavailable`.
+ */
 function errorOf(err: unknown): unknown {
   if (!(err instanceof BridgeError)) return err;
   return new ConnectError(err.message, CODES[err.code] ?? Code.Unavailable, undefined, undefined, err);
