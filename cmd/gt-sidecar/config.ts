@@ -65,7 +65,8 @@ const RESTARTS = ["always", "on-failure", "never"] as const satisfies readonly R
 
 /**
  * The configuration from flags and environment; `argv` may begin with the name of a half.
- * @throws DomainError `invalid`, naming the flag; `not-found` when the agent's program is missing.
+ * @throws DomainError `invalid`, naming the flag; `not-found` if the agent's program is missing; `unavailable` if no
+ * state folder can be made
  */
 export function readConfig(argv: readonly string[], env: Env): SidecarConfig {
   const half = argv[0] === "supervise" || argv[0] === "serve" ? argv[0] : "both";
@@ -120,7 +121,10 @@ export function readConfig(argv: readonly string[], env: Env): SidecarConfig {
   };
 }
 
-/** The arguments that give a serving half the same configuration, with all defaults resolved. */
+/**
+ * The arguments that give a serving half the same configuration, including the ports, state folder, session id and
+ * command that this process has chosen.
+ */
 export async function serveArgs({
   sidecar,
   listen,

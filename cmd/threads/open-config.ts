@@ -16,7 +16,7 @@ export interface FileConfig {
   readonly databaseUrl: string | undefined;
   readonly migrateUrl: string | undefined;
   readonly poolMax: number | undefined;
-  /** Undefined: the local issuer. */
+  /** Undefined: the local issuers. */
   readonly issuers: readonly (TokenKeyFile & { readonly rule: ThreadsIssuer })[] | undefined;
   readonly tokens: { readonly audience: string; readonly personTtlMs: number; readonly agentTtlMs: number };
   /** The policy of workspaces that have set none. */
