@@ -3,7 +3,7 @@ import { toolCallText, toolInputText, toolResultText } from "../conversation/too
 
 /** The state of a reader between two session updates. */
 export interface AcpText {
-  /** The end of the model's text that has no line end yet. */
+  /** The last part of the model's text, which has no line end yet. */
   readonly partial: string;
   /** Tools whose call was reported. */
   readonly told: ReadonlySet<string>;

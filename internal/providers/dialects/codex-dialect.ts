@@ -31,7 +31,7 @@ export const codexDialect: ProgramDialect = {
   converse: (link, session) => new CodexConversation(link, session.options),
 };
 
-/** The version of this client of its protocol. */
+/** The version that this client reports to Codex. */
 const CLIENT_VERSION = "1";
 
 class CodexConversation implements Conversation {

@@ -26,8 +26,8 @@ export interface ProgramOptions {
   /** The user to run it as. Default: this process's user. */
   readonly user?: UnixUser | undefined;
   /**
-   * How long the program may take to start, and to report its version. On a busy machine, or not in memory yet, some
-   * programs take longer than ten seconds.
+   * How long the program may take to start, and to report its version. On a busy machine, or before they are in memory,
+   * some programs take longer than ten seconds.
    */
   readonly startupTimeoutMs: number;
 }

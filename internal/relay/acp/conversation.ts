@@ -26,7 +26,7 @@ export interface Bounded {
 
 /**
  * Drops the oldest exchanges until the rest fits into `maxBytes`, and with each the exchanges that answer its tools, so
- * that a tool's result never stands without its use. Keeps the last exchange, however long.
+ * that no tool result stands without the tool use that it answers. Keeps the last exchange, however long.
  */
 export function boundConversation(exchanges: readonly Exchange[], maxBytes = MAX_CONVERSATION_BYTES): Bounded {
   const sizes = exchanges.map((exchange) => Buffer.byteLength(writeJson(exchange)));

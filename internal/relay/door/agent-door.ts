@@ -43,7 +43,10 @@ export interface AgentDoorOptions extends WebSocketLimits, LinkOptions {}
 
 /** The most lanes that are claimed concurrently; further claims wait. */
 const CLAIMS_AT_ONCE = 16;
-/** Limits how often one agent dials one lane, to slow down two agents that supersede each other in a loop. */
+/**
+ * Limits how often one agent dials one lane, to slow down two processes of an agent that supersede each other in a
+ * loop.
+ */
 const ARRIVALS = { what: "connections of this agent", perMinute: 120, burst: 60 };
 
 /**

@@ -24,7 +24,7 @@ export interface StaleAnswer {
 const MOST_APPROVALS = 1024;
 const MOST_ANSWERS = 100;
 
-/** Reports answers to this relay's approvals that come after the decision. Remembers the latest 1,024 approvals. */
+/** Reports answers to this relay's approvals that had no effect. Remembers the latest 1,024 approvals. */
 export class LateAnswers implements Task {
   readonly #deps: KeepSubscribedDeps;
   readonly #onStale: (answer: StaleAnswer) => void;

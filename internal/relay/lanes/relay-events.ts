@@ -20,7 +20,7 @@ export type RelayEventType =
 const MOST_SESSIONS = 4096;
 
 /**
- * Publishes a session's events by the outbox, each stored once. Events that find no room are lost; the event
+ * Publishes a session's events through the outbox; each is stored once. Events that find no room are lost; the event
  * `outbox.overflow {messages}` replaces them.
  */
 export class RelayEvents {

@@ -47,8 +47,8 @@ export class UnservedLanes {
   }
 
   /**
-   * Cancels work of a lane that has no holder. `done`: the work already has its result; `unknown`: it is not in the
-   * lane.
+   * Cancels work of a lane that has no holder. `done`: the work already has its result; `unknown`: the lane has no work
+   * with this id.
    * @throws LaneHeld, Fenced if another relay has the lane
    */
   cancel(lane: LaneName, id: string, by: string, signal: AbortSignal): Promise<"cancelled" | "done" | "unknown"> {

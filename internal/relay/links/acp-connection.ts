@@ -70,7 +70,7 @@ export class AcpConnection {
   #initialized: Promise<ExactJson> | undefined;
   /** Aborted when the agent is asked to end the turn. */
   #asksNoMore = new AbortController();
-  /** Permissions are requested until it is aborted. */
+  /** Permissions are requested until this signal is aborted. */
   #asks: AbortSignal = AbortSignal.abort();
 
   constructor(deps: AcpDeps, options: AcpOptions, channel: FrameChannel, version: AcpVersion) {

@@ -38,7 +38,7 @@ export function writeSession({ count, id }: LaneSession): string {
   return `${count}/${id}`;
 }
 
-/** Reads the text of `writeSession`. Undefined: it is another text. */
+/** Reads a text that `writeSession` wrote. Undefined for any other text. */
 export function readSession(text: string | undefined): LaneSession | undefined {
   const [, count = "", id = ""] = /^([1-9]\d{0,8})\/([0-9a-f-]{36})$/.exec(text ?? "") ?? [];
   return id === "" ? undefined : { count: Number(count), id };
