@@ -12,11 +12,12 @@ import { type CutLine, LineCutter } from "../../internal/base/text/line-cutter.t
 import type { CommandContext } from "../../internal/cli/command/command-context.ts";
 import { refuseLink } from "../../internal/files/refuse-link.ts";
 import { runningPostgres } from "../../internal/threads/postgres/places.ts";
+import type { DatabaseAddress } from "../../internal/threads/store/database.ts";
 import { exportArchive } from "../../internal/threads/store/export-archive.ts";
 import { importArchive } from "../../internal/threads/store/import-archive.ts";
 import { checkSchema, migrate } from "../../internal/threads/store/migrate.ts";
 import type { ArchiveConfig, CommonSettings } from "./config.ts";
-import { openDatabase } from "./database-place.ts";
+import { withPool } from "./database-place.ts";
 import { withDatabase } from "./with-database.ts";
 
 /** The longest line, bytes; a message has at most 64 KiB of text and 16 KiB of metadata. */
@@ -38,7 +39,7 @@ export async function exportThreads(config: ArchiveConfig, context: CommandConte
     if (!to.write(line)) await drained(to);
   };
   try {
-    const count = await withPool(config, context, async (pool) => {
+    const count = await withOpenDatabase(config, context, async (pool) => {
       await checkSchema(pool);
       return await exportArchive(pool, write);
     });
@@ -60,7 +61,7 @@ export async function importThreads(config: ArchiveConfig, context: CommandConte
   const { archive: file } = config;
   await using opened = file === undefined ? undefined : await openToRead(file);
   const from = opened?.createReadStream() ?? context.stdin;
-  const count = await withPool(config, context, async (pool) => {
+  const count = await withOpenDatabase(config, context, async (pool) => {
     if (config.databaseUrl === undefined) await migrate(pool);
     else await checkSchema(pool);
     return await importArchive(pool, linesOf(from, file));
@@ -77,21 +78,14 @@ async function openToRead(file: string): Promise<FileHandle> {
   }
 }
 
-async function withPool<T>(
+async function withOpenDatabase<T>(
   config: CommonSettings,
   { clock, signal }: CommandContext,
   use: (pool: Pool) => Promise<T>,
 ): Promise<T> {
   const logger = createLogger("threads", "warn");
   const running = config.databaseUrl === undefined ? runningPostgres(config.stateDir) : undefined;
-  const withPoolOf = async (address: Parameters<typeof openDatabase>[0]) => {
-    const pool = await openDatabase(address, logger, { patient: true });
-    try {
-      return await use(pool);
-    } finally {
-      await pool.end();
-    }
-  };
+  const withPoolOf = (address: DatabaseAddress) => withPool(address, logger, { patient: true }, use);
   return running === undefined
     ? await withDatabase(config, { clock, logger, signal }, withPoolOf)
     : await withPoolOf(running);

@@ -29,6 +29,26 @@ export function databasePlace(
 }
 
 /**
+ * Calls `use` with a pool and closes it afterwards.
+ * @throws DomainError `unavailable` if the database cannot be used, or its connection breaks while it is in use
+ */
+export async function withPool<T>(
+  address: DatabaseAddress,
+  logger: Logger,
+  limits: PoolLimits,
+  use: (pool: Pool) => Promise<T>,
+): Promise<T> {
+  const pool = await openDatabase(address, logger, limits);
+  try {
+    return await use(pool);
+  } catch (err) {
+    throw failureOf(err);
+  } finally {
+    await pool.end();
+  }
+}
+
+/**
  * Opens a pool, after checking that the database answers and is PostgreSQL 15 or newer.
  * @throws DomainError `unavailable` (`problem`: `database`)
  */

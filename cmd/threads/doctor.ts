@@ -15,7 +15,7 @@ import type { DatabaseAddress } from "../../internal/threads/store/database.ts";
 import { schemaState } from "../../internal/threads/store/migrate.ts";
 import { BridgeRuntimes } from "../../internal/threads/wake/bridge-runtimes.ts";
 import { type CommonSettings, runtimeOf, tlsOf } from "./config.ts";
-import { openDatabase } from "./database-place.ts";
+import { withPool } from "./database-place.ts";
 import { sidecarFolder } from "./sidecar-folder.ts";
 import { withDatabase } from "./with-database.ts";
 
@@ -38,14 +38,8 @@ export async function doctor(config: CommonSettings, { out, clock, signal }: Com
   const running = localServer(config.stateDir);
   if (running !== undefined) say(true, `a server runs at ${running.url}`, 0);
   {
-    const look = async (address: DatabaseAddress) => {
-      const pool = await openDatabase(address, logger);
-      try {
-        await lookAtDatabase(pool, address, clock, say);
-      } finally {
-        await pool.end();
-      }
-    };
+    const look = (address: DatabaseAddress) =>
+      withPool(address, logger, {}, (pool) => lookAtDatabase(pool, address, clock, say));
     try {
       // If a server runs a private database, check that one; it cannot be started a second time.
       const own = config.databaseUrl === undefined ? runningPostgres(config.stateDir) : undefined;

@@ -167,6 +167,20 @@ describe("an unusable database is reported in one line with its exit code:", () 
     expect(ran.stdout + ran.stderr).toContain("the database cannot be reached");
   });
 
+  it("one that refuses a privilege, or a second connection", async () => {
+    await database.query("create role lonely login connection limit 1");
+    const url = new URL(database.url());
+    url.username = "lonely";
+    const doctor = async (what: string) => {
+      const ran = await threads("doctor", "--database-url", url.href);
+      expect([ran.code, ran.stderr, ran.stdout]).toEqual([3, "", expect.stringContaining(`FAIL  database: ${what}`)]);
+    };
+    await doctor("the database user lacks a privilege");
+    await database.query("grant usage on schema threads to lonely");
+    await database.query("grant select on threads.kysely_migration to lonely");
+    await doctor("the database has no connection left");
+  });
+
   it("one with a newer schema", async () => {
     await empty.query("insert into threads.kysely_migration (name, timestamp) values ('9999', 'now')");
     for (const command of ["serve", "migrate", "export"]) {

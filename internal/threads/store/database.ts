@@ -149,6 +149,7 @@ const NAMED: Readonly<Record<string, string>> = {
   "3F000": "the database has no schema of this version: run threads migrate",
   "28P01": "the database refused the password",
   "28000": "the database refused the user",
+  "42501": "the database user lacks a privilege",
   "3D000": "there is no such database",
 };
 

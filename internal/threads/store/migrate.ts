@@ -2,6 +2,7 @@ import { Kysely, PostgresDialect, sql } from "kysely";
 import { type Migration, type MigrationProvider, Migrator } from "kysely/migration";
 import type { Pool } from "pg";
 import { DomainError } from "../../base/errors.ts";
+import { failureOf, statements } from "./database.ts";
 import { SCHEMA_1, SCHEMA_2, SCHEMA_3 } from "./schema.ts";
 
 /** Migrations by name, oldest first. A name never changes. */
@@ -31,17 +32,22 @@ const provider: MigrationProvider = { getMigrations: async () => ({ ...MIGRATION
 /**
  * Migrates the schema to this version. Returns the names of the migrations that it ran. Needs a direct connection,
  * since its lock belongs to the session.
- * @throws DomainError `precondition` (`problem`: `schema`) for a schema of a newer version
+ * @throws DomainError `precondition` (`problem`: `schema`) for a schema of a newer version; `unavailable` if the
+ * database cannot be used
  */
 export async function migrate(pool: Pool): Promise<readonly string[]> {
   const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) });
-  await sql`create schema if not exists threads`.execute(db);
-  const state = await schemaState(pool);
-  if (state.type === "newer") throw newerSchema(state.name);
-  const migrator = new Migrator({ db, provider, migrationTableSchema: "threads" });
-  const { error, results = [] } = await migrator.migrateToLatest();
-  if (error !== undefined) throw error;
-  return results.map((one) => one.migrationName);
+  try {
+    await sql`create schema if not exists threads`.execute(db);
+    const state = await schemaState(pool);
+    if (state.type === "newer") throw newerSchema(state.name);
+    const migrator = new Migrator({ db, provider, migrationTableSchema: "threads" });
+    const { error, results = [] } = await migrator.migrateToLatest();
+    if (error !== undefined) throw error;
+    return results.map((one) => one.migrationName);
+  } catch (err) {
+    throw failureOf(err);
+  }
 }
 
 export type SchemaState =
@@ -50,18 +56,26 @@ export type SchemaState =
   | { readonly type: "older"; readonly name: string }
   | { readonly type: "newer"; readonly name: string };
 
-/** Compares the database's schema with the one that this version needs. */
+/**
+ * Compares the database's schema with the one that this version needs.
+ * @throws DomainError `unavailable` if the database cannot be used
+ */
 export async function schemaState(pool: Pool): Promise<SchemaState> {
-  const there = await pool.query<{ there: string | null }>("select to_regclass('threads.kysely_migration') as there");
+  const db = statements(pool);
+  const there = await db.query<{ there: string | null }>("select to_regclass('threads.kysely_migration') as there");
   if (there.rows[0]?.there == null) return { type: "missing" };
-  const done = await pool.query<{ name: string | null }>("select max(name) as name from threads.kysely_migration");
+  const done = await db.query<{ name: string | null }>("select max(name) as name from threads.kysely_migration");
   const name = done.rows[0]?.name;
   if (name == null) return { type: "missing" };
   if (name === NEWEST) return { type: "current", name };
   return name < NEWEST ? { type: "older", name } : { type: "newer", name };
 }
 
-/** Checks the schema. @throws DomainError `precondition` (`problem`: `schema`) unless it is this version's */
+/**
+ * Checks the schema.
+ * @throws DomainError `precondition` (`problem`: `schema`) unless it is this version's; `unavailable` if the database
+ * cannot be used
+ */
 export async function checkSchema(pool: Pool): Promise<void> {
   const state = await schemaState(pool);
   if (state.type === "current") return;
