@@ -116,6 +116,7 @@ it("gives the terminal to the shell while it is stopped, and redraws everything 
   const pid = await person.childPid();
   process.kill(pid, "SIGTSTP");
   await person.sees("what stood here");
+  await person.sees("Stopped"); // a shell that has not noticed the stop continues to wait for the program
   await expect.poll(() => terminalState(person)).toEqual(OWN_TERMINAL);
   // It is continued while the shell has the terminal: it must not draw.
   process.kill(pid, "SIGCONT");

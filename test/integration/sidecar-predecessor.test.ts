@@ -144,10 +144,11 @@ it("permissions that the agent removes from the state folder are restored, and t
   const nudge = () => sidecar.client.nudge({ message: "hello", requestId: "after" }).catch(() => undefined);
   expect((await until("a receipt", 60_000, nudge, sidecar.log)).outcome).toBe(NudgeOutcome.SUBMITTED);
   expect((await sidecar.client.status({})).agentPid).toBe(agentPid);
-  for (const name of names) {
-    const { mode } = await stat(join(sidecar.stateDir, name));
-    expect([name, mode & 0o600]).toEqual([name, 0o600]);
-  }
+  const restored = async () => {
+    const all = await Promise.all(names.map((name) => stat(join(sidecar.stateDir, name))));
+    return all.every(({ mode }) => (mode & 0o600) === 0o600) || undefined;
+  };
+  await until("the permissions of all", 60_000, restored, sidecar.log);
 });
 
 /** @param before the pid of the serving half that is to be replaced, read before the cause of its replacement */

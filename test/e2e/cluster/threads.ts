@@ -221,12 +221,15 @@ export function threads({ here, clientDir, namespaces, upgrade, run, image }: In
   });
 }
 
+/** On a busy node, a program in a pod may take seconds to start. */
+const OFTEN = { periodSeconds: 1, timeoutSeconds: 30 };
+
 function databaseObjects(image: string): string {
   const metadata = { name: "postgres", namespace: DATABASE, labels: { app: "postgres" } };
   const container = {
     ...{ name: "postgres", image, imagePullPolicy: "IfNotPresent", command: ["sh", "-c", SERVE] },
     env: [{ name: "PGPASSWORD", value: PASSWORD }],
-    readinessProbe: { exec: { command: ["pg_isready", "-h", "127.0.0.1", "-U", "threads"] }, periodSeconds: 1 },
+    readinessProbe: { exec: { command: ["pg_isready", "-h", "127.0.0.1", "-U", "threads"] }, ...OFTEN },
     volumeMounts: [{ name: "data", mountPath: "/data" }],
   };
   const spec = { containers: [container], volumes: [{ name: "data", emptyDir: {} }], terminationGracePeriodSeconds: 1 };
