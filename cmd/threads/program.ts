@@ -8,9 +8,9 @@ import { readTls } from "../../internal/terminal/trust/tls-files.ts";
 import { readArchive, readCommonSettings, readServe, readToken, tlsOf } from "./config.ts";
 import { ARCHIVE_FLAGS, CHECK_FLAGS, COMMON_FLAGS, SERVE_FLAGS, TOKEN_FLAGS } from "./flags.ts";
 
-const EXIT_CODES = `Exit codes: 0 done; 1 a bug; 2 usage or configuration; 3 the database cannot be reached, is older than 15 or needs
-migrate, or there is no PostgreSQL; 4 a key or certificate cannot be used; 5 the private database's folder is in use, out
-of its user's reach, or of another major version.`;
+const EXIT_CODES = `Exit codes: 0 done; 1 a bug, or an address in use; 2 usage or configuration; 3 the database cannot be reached, is older
+than 15 or needs migrate, or there is no PostgreSQL; 4 a key or certificate cannot be used; 5 the private database's
+folder is in use, out of its user's reach, or of another major version.`;
 
 const serve: Command<typeof SERVE_FLAGS> = {
   name: "serve",
