@@ -66,6 +66,7 @@ type Env = Readonly<Record<string, string | undefined>>;
 const WORKSPACE = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 const AGENT = /^[A-Za-z0-9][A-Za-z0-9._/-]{0,255}$/;
 const ROLE = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+const SESSION = /^[A-Za-z0-9][A-Za-z0-9._/-]{0,127}$/;
 const LONGEST = { operator: PERSON_TTL_MS, agent: AGENT_TTL_MS };
 
 /** Reads flags and environment of `threads serve`. @throws DomainError `invalid`, naming the flag */
@@ -114,7 +115,13 @@ export function readToken(given: Given<typeof TOKEN_FLAGS>, env: Env): TokenConf
   const { agent, role = "worker", session, ttl, file } = given.values;
   if (agent === undefined) throw new DomainError("invalid", "threads token needs --agent");
   if (!AGENT.test(agent)) throw new DomainError("invalid", `--agent is not an address: ${JSON.stringify(agent)}`);
-  if (!ROLE.test(role)) throw new DomainError("invalid", `--role is not a role: ${JSON.stringify(role)}`);
+  // The server refuses tokens of its own role, and of names that it does not take.
+  if (!ROLE.test(role) || role === "system") {
+    throw new DomainError("invalid", `--role is not a role: ${JSON.stringify(role)}`);
+  }
+  if (session !== undefined && !SESSION.test(session)) {
+    throw new DomainError("invalid", `--session is not a session: ${JSON.stringify(session)}`);
+  }
   const longest = role === "operator" ? LONGEST.operator : LONGEST.agent;
   const ttlMs = ttl ?? longest;
   if (ttlMs < 1000 || ttlMs > longest) {

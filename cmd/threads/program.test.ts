@@ -67,6 +67,8 @@ describe("the command line of threads", () => {
     [["serve", "now"], /unexpected argument "now"/],
     [["token"], /threads token needs --agent/],
     [["token", "--agent", "a", "--ttl", "2h"], /--ttl is between 1s and 60m/],
+    [["token", "--agent", "a", "--role", "system"], /--role is not a role: "system"/],
+    [["token", "--agent", "a", "--session", "a b"], /--session is not a session: "a b"/],
     [["token", "--agent", "a", "--listen", "127.0.0.1:1"], /unknown flag --listen/],
     [["--listen", "0.0.0.0:9448"], /--listen: cannot serve 0\.0\.0\.0 in plaintext/],
     [["--runtime", "kubernetes"], /--runtime takes local, bridge or none/],
