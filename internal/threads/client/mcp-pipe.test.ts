@@ -146,6 +146,27 @@ describe("McpPipe", () => {
     await pipe.end();
   });
 
+  it("passes on the error with which the server refuses a token, and refuses what is no message itself", async () => {
+    const refusal = { code: "UNAUTHORIZED", message: "the token has expired", retryable: false, details: {} };
+    server = createServer((_, res) => {
+      res.writeHead(401, { "content-type": "application/json", connection: "close" });
+      res.end(JSON.stringify({ error: refusal }));
+    });
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const { lines, wrote, pipe } = pipeTo({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+    pipe.send(CALL);
+    await wrote;
+    pipe.send("[]");
+    pipe.send(CALL.replace("whoami", "x".repeat(512 * 1024)));
+    await pipe.end();
+    const invalid = { code: "VALIDATION_ERROR", retryable: false };
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { id: 2, error: { code: -32_000, message: refusal.message, data: { error: refusal } } },
+      { id: null, error: { code: -32_700, data: { error: invalid } } },
+      { id: 2, error: { code: -32_000, data: { error: invalid } } },
+    ]);
+  });
+
   it("answers a later request with an error at once without a token, and initialize after 110 s", async () => {
     const { clock, lines, pipe } = pipeTo({});
     pipe.send(CALL);

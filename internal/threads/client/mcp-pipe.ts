@@ -5,7 +5,7 @@ import { within } from "../../base/abort.ts";
 import { backoffMs } from "../../base/backoff.ts";
 import type { Clock } from "../../base/clock.ts";
 import { causesOf, DomainError, errorText, isConnectFailure } from "../../base/errors.ts";
-import { type Json, parseObject } from "../../base/json-fields.ts";
+import { type Json, objectOf, parseObject } from "../../base/json-fields.ts";
 import { LineCutter } from "../../base/text/line-cutter.ts";
 import type { ThreadsTls } from "./threads-client.ts";
 
@@ -20,7 +20,7 @@ export interface McpPlace {
 const MAX_BYTES = 512 * 1024;
 /** The longest line of a stream; a read of messages has a few MiB. */
 const MAX_EVENT_BYTES = 16 * 1024 * 1024;
-const UNAVAILABLE = -32_000;
+const REFUSED = -32_000;
 const PARSE_ERROR = -32_700;
 const GRACE_MS = 2000;
 
@@ -61,7 +61,7 @@ export class McpPipe {
     if (line.trim() === "") return;
     const message = parsed(line);
     if (message === undefined) {
-      this.#fail(null, PARSE_ERROR, "not a JSON-RPC message");
+      this.#fail(null, PARSE_ERROR, fault("VALIDATION_ERROR", "not a JSON-RPC message"));
       return;
     }
     // Over HTTP, closing a request cancels it.
@@ -95,11 +95,13 @@ export class McpPipe {
     };
     try {
       const response = await this.#held(line, message, isRequest && FIRST_REQUESTS.has(method), signal);
-      await passAnswer(response, write);
-      if (isRequest && !answered) this.#fail(id, UNAVAILABLE, `threads answered with HTTP ${response.status}`);
+      const refusal = await passAnswer(response, write);
+      const away = fault("UNAVAILABLE", `threads answered with HTTP ${response.status}`);
+      if (isRequest && !answered) this.#fail(id, REFUSED, refusal ?? away);
     } catch (err) {
       const why = signal.aborted ? signal.reason : err;
-      if (isRequest && !answered && !cancel.signal.aborted) this.#fail(id, UNAVAILABLE, `threads: ${reasonOf(why)}`);
+      const failure = fault(mayPass(why) ? "UNAVAILABLE" : "VALIDATION_ERROR", `threads: ${reasonOf(why)}`);
+      if (isRequest && !answered && !cancel.signal.aborted) this.#fail(id, REFUSED, failure);
     } finally {
       this.#open.delete(key);
     }
@@ -159,10 +161,14 @@ export class McpPipe {
     this.#open.get(JSON.stringify(id))?.abort();
   }
 
-  #fail(id: unknown, code: number, message: string): void {
-    const data = { error: { code: "UNAVAILABLE", message, retryable: true, details: {} } };
-    this.#write(JSON.stringify({ jsonrpc: "2.0", id, error: { code, message, data } }));
+  #fail(id: unknown, code: number, error: Json): void {
+    this.#write(JSON.stringify({ jsonrpc: "2.0", id, error: { code, message: error["message"], data: { error } } }));
   }
+}
+
+/** An error as tools answer it. */
+function fault(code: "UNAVAILABLE" | "VALIDATION_ERROR", message: string): Json {
+  return { code, message, retryable: code === "UNAVAILABLE", details: {} };
 }
 
 /** Whether the server cannot answer yet, or the token in its file is about to be replaced. */
@@ -192,13 +198,13 @@ function fetchOver(
   return promise;
 }
 
-async function passAnswer(response: Response, write: (line: string) => void): Promise<void> {
-  if (response.status === 202) return void (await response.arrayBuffer());
+/** Writes the messages of an answer. Returns the error of a refusal that is none, such as that of a token. */
+async function passAnswer(response: Response, write: (line: string) => void): Promise<Json | undefined> {
   if (response.headers.get("content-type")?.startsWith("text/event-stream") !== true) {
-    const text = await response.text();
-    const value = parsed(text);
-    if (value?.["jsonrpc"] === "2.0") write(JSON.stringify(value));
-    return;
+    const value = parsed(await response.text());
+    if (value?.["jsonrpc"] !== "2.0") return refusalOf(value);
+    write(JSON.stringify(value));
+    return undefined;
   }
   const lines = new LineCutter(MAX_EVENT_BYTES);
   let data: string[] = [];
@@ -212,6 +218,12 @@ async function passAnswer(response: Response, write: (line: string) => void): Pr
       data = [];
     }
   }
+  return undefined;
+}
+
+function refusalOf(body: Json | undefined): Json | undefined {
+  const error = objectOf(body?.["error"]);
+  return typeof error["code"] === "string" && typeof error["message"] === "string" ? error : undefined;
 }
 
 function parsed(text: string): Json | undefined {
