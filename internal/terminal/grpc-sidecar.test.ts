@@ -5,6 +5,7 @@ import { DomainError, type ErrorKind } from "../base/errors.ts";
 import { AgentState, DialogKind, EvidenceConfidence, NudgeOutcome } from "../gen/gastown/v1/common_pb.ts";
 import { NudgeMode, NudgePriority, SidecarService, UpdateKind, WatchMode } from "../gen/gastown/v1/sidecar_pb.ts";
 import { ErrorInfoSchema } from "../gen/google/rpc/error_details_pb.ts";
+import { domainErrorOf } from "../rpc/common/errors.ts";
 import type { NudgeRequest, WatchRequest } from "../session/types.ts";
 import { GRPCSidecarBackend } from "./grpc-sidecar.ts";
 import { NudgeInterruptedError } from "./nudge-interrupted-error.ts";
@@ -45,14 +46,14 @@ function toError(err: unknown): unknown {
   return new DomainError(kind, err.rawMessage, { cause });
 }
 
-function backend(service: Partial<ServiceImpl<typeof SidecarService>>): GRPCSidecarBackend {
+function backend(service: Partial<ServiceImpl<typeof SidecarService>>, meaning = toError): GRPCSidecarBackend {
   const transport = createRouterTransport(({ service: add }) => add(SidecarService, service));
   let ids = 0;
   const deps = {
     transport,
     clock: new FakeClock(),
     newId: () => `id-${++ids}`,
-    toError,
+    toError: meaning,
     random: () => 0.5,
     close: () => {},
   };
@@ -210,6 +211,22 @@ describe("nudge", () => {
     });
     await expect(stopping.nudge(nudge, signal)).rejects.toThrow("the sidecar is stopping");
     expect(asked).toBe(3);
+  });
+
+  it("is refused at once by another program, and of unknown outcome if a proxy fails", async () => {
+    const answering = (answer: string) => {
+      const nudged = () => {
+        throw new ConnectError(answer, Code.Unknown);
+      };
+      return backend({ nudge: nudged }, domainErrorOf).nudge(nudge, signal);
+    };
+    for (const answer of ["unsupported content type text/html", "HTTP 405"]) {
+      const failed = answering(answer);
+      await expect(failed).rejects.toMatchObject({ kind: "unavailable", fields: { hint: "start it" } });
+      await expect(failed).rejects.toThrow(`127.0.0.1:9090: does not speak Connect: ${answer}`);
+      await expect(failed).rejects.not.toBeInstanceOf(NudgeInterruptedError);
+    }
+    await expect(answering("HTTP 500")).rejects.toBeInstanceOf(NudgeInterruptedError);
   });
 });
 

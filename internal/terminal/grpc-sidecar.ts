@@ -1,9 +1,10 @@
-import { type Client, ConnectError, createClient, type Transport } from "@connectrpc/connect";
+import { type Client, Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import { backoffMs } from "../base/backoff.ts";
 import type { Clock } from "../base/clock.ts";
 import { causesOf, codeOf, DomainError, errorText, isConnectFailure } from "../base/errors.ts";
 import { SidecarService } from "../gen/gastown/v1/sidecar_pb.ts";
 import { abortOnExit } from "../rpc/client/transport.ts";
+import { isForeignAnswer } from "../rpc/common/errors.ts";
 import type { AgentStatus } from "../session/agent-status.ts";
 import type { AttachHello, AttachInput, AttachOutput } from "../session/attach.ts";
 import type { StopRequest, StopResult } from "../session/stop.ts";
@@ -229,7 +230,11 @@ function nobodyListens(err: unknown): boolean {
   return causesOf(err).some((one) => isConnectFailure(one) || NOBODY.has(codeOf(one)));
 }
 
-/** True when the sidecar itself refused. */
+/** True when the sidecar itself refused, or another program answered; a proxy's 5xx says nothing of the sidecar. */
 function wasAnswered(err: unknown): boolean {
-  return causesOf(err).some((one) => one instanceof ConnectError && one.details.length > 0);
+  return causesOf(err).some((one) => one instanceof ConnectError && (one.details.length > 0 || isElsewhere(one)));
+}
+
+function isElsewhere(err: ConnectError): boolean {
+  return isForeignAnswer(err) && err.code !== Code.Unavailable && !err.rawMessage.startsWith("HTTP 5");
 }

@@ -49,6 +49,28 @@ it.each([Code.Internal, Code.Unknown, Code.DataLoss])("keeps the other side's bu
   expect(domainErrorOf(err)).toBe(err);
 });
 
+it.each([
+  ["unsupported content type text/html", Code.Unknown],
+  ["unsupported content type application/json", Code.Internal],
+  ["HTTP 302", Code.Unknown],
+  ["HTTP 400", Code.Internal],
+  ["HTTP 404", Code.Unimplemented],
+  ["HTTP 500", Code.Unknown],
+])("takes a server that answers %j for one that is not there, and not for a bug", (answer, code) => {
+  expect(domainErrorOf(new ConnectError(answer, code))).toMatchObject({
+    kind: "unavailable",
+    message: `does not speak Connect: ${answer}`,
+  });
+});
+
+it.each([
+  ["HTTP 401", Code.Unauthenticated, "unauthenticated"],
+  ["HTTP 403", Code.PermissionDenied, "denied"],
+  ["HTTP 502", Code.Unavailable, "unavailable"],
+] as const)("keeps the meaning of %s", (message, code, kind) => {
+  expect(domainErrorOf(new ConnectError(message, code))).toMatchObject({ kind, message });
+});
+
 it("keeps our own bugs and errors unchanged", () => {
   const bug = new TypeError("x is not a function");
   const own = new DomainError("invalid", "no");

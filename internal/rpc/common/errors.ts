@@ -31,6 +31,9 @@ const KINDS: ReadonlyMap<Code, ErrorKind> = new Map([
   [Code.Aborted, "unavailable"], // connect-node reports a connection that was cut this way
 ]);
 
+/** The messages for answers that are not of the protocol: those of another program, or of a proxy. */
+const FOREIGN_ANSWER = /^(?:HTTP \d{3}$|unsupported content type )/;
+
 /**
  * The RPC code of a kind.
  * @internal
@@ -74,8 +77,8 @@ export function withErrorInfo(err: ConnectError): ConnectError {
 
 /**
  * The meaning of a failed call for the caller: a DomainError with the server's kind, message and fields (all strings),
- * also from a server that is not ours; `unavailable` if the server could not be reached, `unauthenticated` if one side
- * does not trust the other's certificate. A bug of either side is returned unchanged.
+ * also from a server that is not ours; `unavailable` if the server could not be reached or is none of this protocol,
+ * `unauthenticated` if one side does not trust the other's certificate. A bug of either side is returned unchanged.
  */
 export function domainErrorOf(err: unknown): unknown {
   if (err instanceof DomainError) return err;
@@ -83,8 +86,17 @@ export function domainErrorOf(err: unknown): unknown {
   if (sent) return new DomainError(sent.kind, sent.message, { fields: sent.fields, cause: err });
   const network = networkFailureOf(err);
   if (network) return new DomainError(network.kind, network.message, { cause: err });
-  const kind = err instanceof ConnectError ? KINDS.get(err.code) : undefined;
-  return kind ? new DomainError(kind, (err as ConnectError).rawMessage, { cause: err }) : err;
+  if (!(err instanceof ConnectError)) return err;
+  const kind = KINDS.get(err.code);
+  if ((kind === undefined || kind === "unimplemented") && isForeignAnswer(err)) {
+    return new DomainError("unavailable", `does not speak Connect: ${err.rawMessage}`, { cause: err });
+  }
+  return kind ? new DomainError(kind, err.rawMessage, { cause: err }) : err;
+}
+
+/** Whether the answer of a failed call is not of the protocol, so that no server of ours may have taken the call. */
+export function isForeignAnswer(err: ConnectError): boolean {
+  return err.details.length === 0 && FOREIGN_ANSWER.test(err.rawMessage);
 }
 
 function sentFailureOf(err: ConnectError): { kind: ErrorKind; message: string; fields: ErrorFields } | undefined {
