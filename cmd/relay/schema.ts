@@ -10,6 +10,7 @@ import {
   filePath,
   listOf,
   oneOf,
+  secretPattern,
   text,
   wholeNumber,
 } from "../../internal/config/values.ts";
@@ -92,6 +93,13 @@ const values = block({
   fresh: z.boolean("must be true or false").default(false),
 });
 
+const logging = block({
+  level: oneOf(...LOG_LEVELS).optional(),
+  format: oneOf("json", "text").default("json"),
+  /** In addition to the built-in patterns. */
+  redact_patterns: listOf(secretPattern(), "a list of patterns").max(24, "must have at most 24 patterns").default([]),
+});
+
 const isSessionPattern = (pattern: string) => isName(pattern.replace(/\*$/, "")) || pattern === "*";
 
 const auth = (folder: string) =>
@@ -158,7 +166,7 @@ export const relayFile = (folder: string) =>
     }),
     /** True: each agent that holds a lane is offered as a NATS service, as the agent protocol defines. */
     agents_protocol: z.boolean("must be true or false").default(false),
-    logging: block({ level: oneOf(...LOG_LEVELS).optional() }),
+    logging,
   });
 
 export type RelayValues = z.output<ReturnType<typeof relayFile>>;

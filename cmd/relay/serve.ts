@@ -1,6 +1,5 @@
-import { createLogger } from "../../internal/base/logger.ts";
 import type { CommandContext } from "../../internal/cli/command/command-context.ts";
-import { logWarnings } from "../../internal/daemon/daemon-tools.ts";
+import { logWarnings, openLogger, redactorWith } from "../../internal/daemon/daemon-tools.ts";
 import { checkTrust } from "./check-trust.ts";
 import type { ServeCommand } from "./config.ts";
 import { Daemon } from "./daemon.ts";
@@ -11,7 +10,9 @@ export async function serve(command: ServeCommand, { clock, env, signal }: Comma
   const { settings, findings } = openSettings(command);
   await checkTrust(settings.trust, findings, clock.now());
   findings.assertUsable();
-  const logger = createLogger("relay", settings.logLevel, { component: "relay" });
+  const { logLevel: level, logging } = settings;
+  const redactor = redactorWith(logging.redact_patterns);
+  const logger = openLogger(redactor, { name: "relay", component: "relay", level, format: logging.format });
   logWarnings(findings, logger);
   const daemon = new Daemon({ clock, logger, env }, settings);
   await daemon.run(signal);

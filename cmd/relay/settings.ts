@@ -26,6 +26,7 @@ export interface RelaySettings {
   readonly trust: TrustSettings;
   readonly signing: SigningSettings;
   readonly logLevel: LogLevel;
+  readonly logging: Pick<RelayValues["logging"], "format" | "redact_patterns">;
   readonly turns: RelayValues["turns"];
   readonly roles: RelayValues["roles"];
   readonly bridges: RelayValues["bridges"];
@@ -59,7 +60,7 @@ export function openSettings(command: ServeCommand): { readonly settings: RelayS
     pongTimeoutMs: command.pongTimeoutMs ?? connections.pong_timeout ?? 10_000,
     maxMessageBytes: command.maxMessageBytes ?? connections.max_message_bytes ?? 512 * 1024,
     ...{ trust: trustOf(command, file), signing: signingOf(relayId, file) },
-    logLevel: command.logLevel ?? value.logging.level ?? "info",
+    ...{ logLevel: command.logLevel ?? value.logging.level ?? "info", logging: value.logging },
     ...{ turns: value.turns, roles: value.roles, bridges: value.bridges },
     ...{ agentsProtocol: value.agents_protocol, dialects: { acp2: value.dialects.acp_v2 } },
     ...{ allowHosts: command.allowHosts, crashAt: command.crashAt },

@@ -14,7 +14,7 @@ export interface LoggerOptions {
   /**
    * If set, lines have `timestamp`, the level as a word and this `component` in place of `time`, a number and `name`.
    */
-  readonly component?: string;
+  readonly component?: string | undefined;
 }
 
 /**

@@ -24,3 +24,14 @@ it("removes escape sequences and line feeds from fields", () => {
   expect(line).toBe('t INFO m text="a\\u001b[31m\\nb"\n');
   expect(written("\x1b[2Jno json\n")).toBe("no json\n");
 });
+
+it("writes an entry of a relay, whose level is a word, in the same form", () => {
+  const record = {
+    level: "info",
+    timestamp: "2026-01-02T03:04:05.678Z",
+    component: "relay",
+    action: "serving",
+    msg: "up",
+  };
+  expect(written(JSON.stringify(record))).toBe("2026-01-02T03:04:05.678Z INFO up action=serving\n");
+});

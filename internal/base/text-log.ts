@@ -7,7 +7,7 @@ interface Lines {
 
 const LEVELS: Readonly<Record<number, string>> = { 20: "DEBUG", 30: "INFO", 40: "WARN", 50: "ERROR", 60: "FATAL" };
 /** Fields that are at the beginning of a line, or of no use to a person. */
-const HEAD = new Set(["level", "time", "name", "msg"]);
+const HEAD = new Set(["level", "time", "timestamp", "name", "component", "msg"]);
 
 /**
  * Turns the JSON lines of a logger into lines for people: `2026-01-02T03:04:05.678Z INFO serving
@@ -21,8 +21,9 @@ function textOf(line: string): string {
   try {
     const record = JSON.parse(line) as Readonly<Record<string, unknown>>;
     const fields = Object.entries(record).flatMap(([key, value]) => (HEAD.has(key) ? [] : [`${key}=${shown(value)}`]));
-    const { time, level, msg } = record;
-    return oneLine([time, LEVELS[Number(level)] ?? level, msg, ...fields].join(" ")).trimEnd();
+    const { time, timestamp = time, level, msg } = record;
+    const word = LEVELS[Number(level)] ?? String(level).toUpperCase();
+    return oneLine([timestamp, word, msg, ...fields].join(" ")).trimEnd();
   } catch {
     return oneLine(line).trimEnd();
   }

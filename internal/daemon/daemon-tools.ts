@@ -46,11 +46,20 @@ export function redactorWith(patterns: readonly string[]): Redactor {
 export async function openDaemonTools(clock: Clock, options: DaemonToolsOptions): Promise<DaemonTools> {
   const { name, level, format = "json", redactPatterns, auditPath, otlpEndpoint: endpoint, env } = options;
   const redactor = redactorWith(redactPatterns);
-  const redact = (text: string) => redactor.redact(text);
-  const logger = createLogger(name, level, { redact, destination: format === "text" ? linesForPeople() : undefined });
+  const logger = openLogger(redactor, { name, level, format });
   const audit = new AuditLog({ clock, write: auditLines(auditPath, { clock, logger }) });
   const tracer = await openTracer({ clock, logger }, { name, version }, { endpoint, env });
   return { clock, logger, redactor, audit, tracer, [Symbol.asyncDispose]: () => tracer[Symbol.asyncDispose]() };
+}
+
+/** A log on stderr without the secrets that `redactor` finds. `component`: see `LoggerOptions`. */
+export function openLogger(
+  redactor: Redactor,
+  { name, level, format, component }: Pick<DaemonToolsOptions, "name" | "level" | "format"> & { component?: string },
+): Logger {
+  const redact = (text: string) => redactor.redact(text);
+  const destination = format === "text" ? linesForPeople() : undefined;
+  return createLogger(name, level, { redact, destination, component });
 }
 
 /** Logs the warnings about a configuration that is in use. */
