@@ -54,8 +54,9 @@ export class AllowedFiles implements Disposable {
 
   /**
    * The text of the file at `path`, which begins with the prefix. A path that is not plain, not under the prefix or not
-   * on the list is `not allowed` without a look at the file system, so that no answer reveals what exists elsewhere; so
-   * are links, files with a second name, other kinds of files and other mounts. Never waits for a FIFO or a device.
+   * on the list is `not allowed` without a look at the file system, so that no answer reveals what exists elsewhere.
+   * Links, files with a second name, other kinds of files and files on other mounts are `not allowed` too. Never waits
+   * for a FIFO or a device.
    */
   read(path: string, { patterns, maxBytes }: AllowList): ReadResult {
     const parts = this.#partsOf(path, patterns);
@@ -98,7 +99,7 @@ export class AllowedFiles implements Disposable {
     this.#walk[Symbol.dispose]();
   }
 
-  /** The parts below the root of a path that may be read. */
+  /** The parts of a path below the root; undefined if the path may not be read. */
   #partsOf(path: string, patterns: readonly PathPattern[]): readonly string[] | undefined {
     if (!path.startsWith(`${this.prefix}/`) || path.endsWith("/")) return undefined;
     if (Buffer.byteLength(path) > MAX_PATH_BYTES) return undefined;
@@ -160,7 +161,10 @@ function textOf(fd: number, maxBytes: number): ReadResult {
 
 let lastScratch = Buffer.alloc(0);
 
-/** Room for one file: files are read one after the other, and memory for each would be garbage by the megabyte. */
+/**
+ * A buffer that all reads share, because files are read one after the other: a new one for each would leave megabytes
+ * of garbage.
+ */
 function scratch(bytes: number): Buffer {
   if (lastScratch.length < bytes) lastScratch = Buffer.allocUnsafeSlow(bytes);
   return lastScratch.subarray(0, bytes);

@@ -53,7 +53,7 @@ export class FifoHolder implements Task {
     this.#path = path;
   }
 
-  /** Holds it until `signal` is aborted. @throws DomainError `unavailable` when it cannot be opened */
+  /** Holds the FIFO until `signal` is aborted. @throws DomainError `unavailable` when it cannot be opened */
   async run(signal: AbortSignal): Promise<void> {
     const fd = await openFifo(this.#path);
     try {
@@ -65,8 +65,9 @@ export class FifoHolder implements Task {
 }
 
 /**
- * Reads a FIFO until `signal` is aborted; resolves then, at once when idle. At most about 128 KiB are read ahead of
- * `onChunk`, which is awaited, so a slow one slows the writers. Writers may come and go; one reader at a time.
+ * Reads a FIFO until `signal` is aborted, and then resolves, at once if no chunk is being handled. At most about 128
+ * KiB are read ahead of `onChunk`, which is awaited, so a slow one slows the writers. Writers may come and go; one
+ * reader at a time.
  * @throws DomainError `unavailable` when it is not a FIFO, or cannot be opened or read; whatever `onChunk` throws
  * @internal
  */
@@ -78,7 +79,7 @@ export async function readFifo(
   if (!signal.aborted) await readOpenFifo(await openFifo(path), onChunk, signal);
 }
 
-/** As `readFifo`, from a descriptor that is open for reading and writing; it is closed at the end. */
+/** Like `readFifo`, but reads a descriptor that is open for reading and writing, and closes it at the end. */
 export async function readOpenFifo(
   fd: number,
   onChunk: (chunk: Uint8Array) => void | Promise<void>,
@@ -100,8 +101,8 @@ export async function readOpenFifo(
 }
 
 /**
- * Opens it for writing too: a reader that is also a writer sees no end of file, and opening does not block. Returns a
- * bare descriptor, because the socket that gets it closes it.
+ * Opens the FIFO for writing too: a reader that is also a writer sees no end of file, and opening does not block.
+ * Returns a bare descriptor, because the socket that gets it closes it.
  */
 function openFifo(path: string): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();

@@ -83,7 +83,7 @@ function writePart(ops: FileOps, part: Part, { content, mode, owner }: NewFile):
 
 /**
  * Links the files in order, so a set whose last file is linked is complete. Then removes the parts in order: the last
- * part, which proves this, goes last.
+ * part, which proves that the set is complete, goes last.
  */
 function createAll(ops: FileOps, folder: string, parts: readonly Part[]): void {
   for (const part of parts) {

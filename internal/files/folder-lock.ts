@@ -7,8 +7,8 @@ import { holdName } from "./held-name.ts";
 const LOOK_EVERY_MS = 25;
 
 /**
- * Locks folders for this process alone; the system releases them when the process ends, however it ends. The lock
- * counts among the processes of one network namespace, on Linux; elsewhere nothing is locked.
+ * Locks folders for this process alone; the system releases them when the process ends, however it ends. On Linux, the
+ * lock excludes the processes of the same network namespace; on other systems nothing is locked.
  * @throws DomainError `unavailable` when another process still has one of them after `waitMs`
  */
 export async function lockFolders(

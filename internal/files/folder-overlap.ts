@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync } from "node:fs";
 import { descriptorPath } from "./open-below.ts";
 
-/** As in open-below.ts: only names the place. */
+/** As in open-below.ts: the descriptor only names a place. */
 const O_PATH = 0x200000;
 
 /**
@@ -18,7 +18,7 @@ function ancestorsOf(folder: number): readonly string[] {
   let fd = openAbove(folder, ".");
   try {
     while (ids.at(-1) !== folderId(fd)) {
-      ids.push(folderId(fd)); // the folder above the highest one is itself
+      ids.push(folderId(fd)); // the parent of the highest folder is that folder itself
       const above = openAbove(fd, "..");
       closeSync(fd);
       fd = above;

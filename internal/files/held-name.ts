@@ -1,9 +1,10 @@
 import { createServer } from "node:net";
 
 /**
- * Takes a name in the kernel's table of sockets, where it lasts as long as its process; it keeps no process from
- * ending. It is unique among the processes of one network namespace, on Linux; elsewhere every call succeeds.
- * @param name an abstract socket's: begins with NUL
+ * Takes a name in the kernel's table of sockets, where it lasts as long as its process; holding it does not keep the
+ * process running. On Linux, the name is unique among the processes of one network namespace; on other systems every
+ * call succeeds.
+ * @param name the name of an abstract socket, which begins with NUL
  * @returns undefined if the name is taken
  */
 export function holdName(name: string): Promise<AsyncDisposable | undefined> {

@@ -18,10 +18,10 @@ export type FileKind = "folder" | "file" | "FIFO" | "socket";
 /** The reason why an entry of a folder is not the one that the folder's owner put there. */
 export type Oddity = "link" | "kind" | "owner";
 
-/** A link, another kind of file or another user's file is in the place of one of ours. It was not opened. */
+/** A link, another kind of file or another user's file is in the place of one of ours. Nothing was read from it. */
 export class OddFileError extends DomainError {
   readonly oddity: Oddity;
-  /** It has already been counted. */
+  /** True once `onOdd` has been called for it. */
   isNoted = false;
 
   constructor(path: string, oddity: Oddity) {
@@ -85,8 +85,8 @@ export function nameWithoutLinks(path: string): number {
 }
 
 /**
- * Opens the file or FIFO at `path` with `flags` of open(2); it exists, and nothing is waited for. `isOwner` judges the
- * owner.
+ * Opens the file or FIFO at `path` with `flags` of open(2), without waiting. Creates nothing. `isOwner` is true for an
+ * owner whose file may be opened.
  * @throws OddFileError for another kind, a link, a file with a second name, another owner; else as `openSync`
  */
 export function openChecked(

@@ -20,7 +20,10 @@ export function pathPattern(text: string): PathPattern {
   return (path) => matchParts(parts, path);
 }
 
-/** Dynamic programming over the parts: takes time in proportion to their product, whatever the pattern. */
+/**
+ * Dynamic programming over the parts: the time is proportional to the product of the two numbers of parts, whatever the
+ * pattern.
+ */
 function matchParts(pattern: readonly string[], path: readonly string[]): boolean {
   let reached = path.map(() => false).concat(false);
   reached[0] = true;

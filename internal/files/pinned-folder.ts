@@ -22,7 +22,7 @@ export interface PinnedFolderOptions {
 const readAt = promisify(read);
 
 /**
- * Limits for the removal of a tree: the number of entries, since nothing else happens meanwhile, and the depth. Later
+ * Limits for the removal of a tree: the number of entries, since a removal blocks this process, and the depth. Later
  * calls remove the rest.
  */
 const REMOVE_MOST = 1000;
@@ -125,7 +125,7 @@ export class PinnedFolder implements Disposable {
       if (HAS_PROC) removeBelow(this.#pinned(), checkPart(name), { left: REMOVE_MOST }, REMOVE_DEPTH);
       else unlinkSync(this.place(name));
     } catch {
-      // it has gone, changes this very moment, or may not be removed: nothing here depends on it
+      // the entry has gone, is being changed, or may not be removed: nothing here depends on the removal
     }
   }
 

@@ -8,8 +8,9 @@ const SAFELY = constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const NOTHING_THERE = new Set(["ENOENT", "ENOTDIR", "EISDIR", "ELOOP", "ENXIO", "ENODEV", "EACCES", "EPERM"]);
 
 /**
- * Reads a text file in a folder that others write to as well, never waiting for them. Undefined: it does not exist, is
- * no plain file (but a FIFO, a device, a link, a folder), may not be read, or has more than `maxBytes`.
+ * Reads a text file in a folder to which others write as well, without ever waiting for them. Undefined: the file does
+ * not exist, is not a plain file (but a FIFO, a device, a link or a folder), may not be read, or has more than
+ * `maxBytes`.
  */
 export async function readPlainFile(path: string, maxBytes: number): Promise<string | undefined> {
   try {

@@ -32,7 +32,7 @@ export function runtimeFolder(where: RuntimeWhere): string {
 export function runtimeFolders({ xdgRuntimeDir, uid, home = systemHome() }: RuntimeWhere): readonly string[] {
   const usual = `/run/user/${uid}`;
   const own = ownRuntimeDir(xdgRuntimeDir, uid);
-  // If a person has set a different one, only its content is meant.
+  // If a person has set XDG_RUNTIME_DIR to another folder, only that folder counts.
   if (own !== undefined && own !== usual) return [join(own, NAME)];
   const isUsual = own === usual || (existsSync(usual) && isOwn(usual, uid));
   return [
@@ -50,7 +50,10 @@ function systemHome(): string | undefined {
   }
 }
 
-/** The folders in which a sidecar announces itself: the one of its environment, and the one without XDG_RUNTIME_DIR. */
+/**
+ * The folders in which a sidecar announces itself: the one for its environment, and the one for an environment without
+ * XDG_RUNTIME_DIR.
+ */
 export function announcedFolders(where: RuntimeWhere): readonly string[] {
   const { xdgRuntimeDir: _, ...plain } = where;
   return [...new Set([runtimeFolder(where), runtimeFolder(plain)])];
@@ -90,8 +93,8 @@ function canWrite(path: string): boolean {
 
 /**
  * Creates the folder (mode 0700) if it does not exist. `otherFolder` is the hint that says how to use another one.
- * @throws DomainError `denied` when it is a link, no folder, another user's, or open to others: then nothing in it can
- * be trusted, since anyone may make a folder of that name in /tmp.
+ * @throws DomainError `denied` when it is a link, is not a folder, belongs to another user or is open to others: then
+ * nothing in it can be trusted, since anyone may make a folder of that name in /tmp.
  */
 export async function openPrivateFolder(path: string, uid: number, otherFolder = OTHER_FOLDER): Promise<void> {
   try {

@@ -2,8 +2,8 @@ import { lstatSync, readlinkSync } from "node:fs";
 import { DomainError } from "../base/errors.ts";
 
 /**
- * For a file that is to be replaced: if it replaced a link, the link's target would stay as it was for all who read it
- * there. It is not written through the link either: where others may write, it could lead to any file.
+ * Refuses to replace a link with a file: everyone who reads the link's target would still get the old content. Writing
+ * through the link is no alternative: where others may write, a link could lead to any file.
  * @throws DomainError `invalid` for a link, naming it
  */
 export function refuseLink(path: string): void {

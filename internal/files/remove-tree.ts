@@ -4,8 +4,9 @@ import { codeOf } from "../base/errors.ts";
 
 /**
  * Removes an entry that an agent of this user may have made, with everything below it: folders without permissions get
- * them back first. No link is followed, and a missing entry is no error.
- * @param maxRetries as for `rmSync`, which blocks meanwhile: for programs that are ending and still write into it
+ * them back first. No link is followed, and a missing entry is not an error.
+ * @param maxRetries as for `rmSync`, which blocks while it retries: for a tree into which programs that are ending
+ * still write
  * @throws the system's error, such as EACCES for what belongs to another user
  */
 export function removeTree(path: string, maxRetries = 0): void {

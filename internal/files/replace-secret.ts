@@ -20,7 +20,7 @@ export function replaceSecret(
     try {
       rmSync(part, { force: true });
     } catch {
-      // where nothing could be made, nothing is left
+      // this fails only where nothing could be created, so nothing is left
     }
     throw err;
   }

@@ -35,7 +35,9 @@ export class RootedWalk implements Disposable {
     this.#real = HAS_PROC ? root : realpathSync(root);
   }
 
-  /** The descriptor of the root, which ends with this walk: to compare it with another, by device and inode. */
+  /**
+   * The root's descriptor, for comparing the root with another folder by device and inode. It is closed with this walk.
+   */
   get root(): number {
     return this.#fd;
   }
@@ -62,8 +64,8 @@ export class RootedWalk implements Disposable {
   }
 
   /**
-   * A descriptor to read the plain file at `parts`, of which there is at least one; its owner does not matter. Never
-   * waits. The caller closes it.
+   * A descriptor for reading the plain file at `parts`, which has at least one part. The file's owner does not matter.
+   * Never waits. The caller closes it.
    * @throws OddFileError for a link, a file with a second name, or another kind; else as `openSync`
    */
   openFile(parts: readonly string[]): number {

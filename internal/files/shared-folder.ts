@@ -6,7 +6,7 @@ import { systemReason } from "./system-reason.ts";
 const PASSABLE = 0o711;
 
 /**
- * Creates a folder that every user may pass through and only this one may change, because its entries belong to several
+ * Creates a folder that every user may pass through and only this user may change, for entries that belong to several
  * users. Missing folders above it are created in the same way.
  * @throws DomainError `denied` when others may change it, `unavailable` when it cannot be created or be reached by
  * others
