@@ -1,8 +1,8 @@
 import type { KubeObject } from "./kube-object.ts";
 
 /**
- * Keys of objects that differ between the copy and a list, except for `touched`: those changed while the list was read,
- * so that a difference is legitimate.
+ * Keys of the objects that differ between the copy and a list, except those in `touched`, which changed while the list
+ * was read and may therefore differ.
  */
 export function differingKeys<T>(
   held: { get(key: string): KubeObject<T> | undefined; values(): Iterable<KubeObject<T>> },

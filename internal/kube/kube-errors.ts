@@ -4,7 +4,7 @@ import { asText, objectOf } from "../base/json-fields.ts";
 /** The meaning of an error response, as far as callers distinguish it. */
 export type KubeFault =
   | "already-exists"
-  | "conflict" // the resourceVersion or uid is not the one that the request names
+  | "conflict" // the object's resourceVersion or uid is not the one that the request names
   | "gone" // the resourceVersion or the continue token is too old, or newer than the server's data
   | "not-found"
   | "invalid"
@@ -77,13 +77,14 @@ export function statusAnswer(value: unknown): StatusAnswer {
   };
 }
 
-/** The error is an error response with this meaning. */
+/** True if the error is an error response with this meaning. */
 export function isFault(err: unknown, fault: KubeFault): err is KubeApiError {
   return err instanceof KubeApiError && err.fault === fault;
 }
 
 function faultOf(status: number, answer: StatusAnswer): KubeFault {
-  // Sent with 504 if the server's data is older than the request. After a restore of etcd it never catches up.
+  // Sent with 504 if the server's data is older than the version that the request names. After a restore of etcd, the
+  // data never catches up.
   const isFromTheFuture = answer.causes.includes("ResourceVersionTooLarge") || TOO_LARGE.test(answer.message);
   if (status === 410 || isFromTheFuture) return "gone";
   if (status === 409) return answer.reason === "AlreadyExists" ? "already-exists" : "conflict";

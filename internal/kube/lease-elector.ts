@@ -67,8 +67,8 @@ export class LeaseElector {
   }
 
   /**
-   * This replica leads now. False as soon as the renew deadline has passed on either clock: a process or machine that
-   * was suspended does not lead when it resumes, even before any of its timers has fired.
+   * True while this replica leads; false as soon as the renew deadline has passed on either clock: a process or machine
+   * that was suspended does not lead when it resumes, even before any of its timers has fired.
    */
   get leads(): boolean {
     return this.#leftMs() > 0;
@@ -120,7 +120,7 @@ export class LeaseElector {
 
   /**
    * Renews until the lease is lost or `signal` is aborted. The deadline applies even while a renewal hangs. If another
-   * replica held the lease meanwhile, that begins a new term, and the work of this one ends.
+   * replica has held the lease meanwhile, a new term begins, and the work of this term ends.
    */
   async #renew(signal: AbortSignal, term: number): Promise<void> {
     const { clock } = this.#deps;

@@ -47,7 +47,10 @@ export function observe(before: Observation | undefined, record: LeaseRecord, no
   return isSame ? before : { record, seenAt: now };
 }
 
-/** `self` may take or renew the lease: it is free, its own, or was not renewed for its whole duration. */
+/**
+ * True if `self` may take or renew the lease: it is free, `self` holds it, or it has not been renewed for its whole
+ * duration.
+ */
 export function mayTake({ record, seenAt }: Observation, self: string, now: number): boolean {
   return record.holder === "" || record.holder === self || now >= seenAt + record.durationMs;
 }

@@ -10,7 +10,7 @@ export interface ForwardedPort {
   readonly port: number;
 }
 
-/** One connection per socket; the server names the port first. API servers up to at least 1.35 support it. */
+/** One connection per socket; the server names the port first. API servers support it, at least up to version 1.35. */
 const PROTOCOL = "v4.channel.k8s.io";
 const DATA = 0;
 const ERROR = 1;
@@ -44,7 +44,7 @@ export class PortForward extends Duplex {
     this.#socket?.send(Buffer.concat([Buffer.of(DATA), chunk]), (err) => done(err));
   }
 
-  /** The protocol cannot close one direction only: this closes both. */
+  /** Closes both directions, because the protocol cannot close only one. */
   override _final(done: (err?: Error | null) => void): void {
     this.#socket?.close();
     done();

@@ -106,14 +106,15 @@ export class Reflector<T> {
     return { ...this.#counts };
   }
 
-  /** The list has been read: an object that is not in the store did not exist at that time. */
+  /** True once the list has been read: an object that was not in the store then did not exist. */
   get isSynced(): boolean {
     return this.#isSynced;
   }
 
   /**
-   * The API server failed to answer an attempt here or an urgent call, and has sent no list, event or bookmark since:
-   * an object that is not in the store may exist. A watch over a network that drops everything fails only after 70 s.
+   * True while the API server has sent no list, event or bookmark since it failed to answer an attempt here or an
+   * urgent call: an object that is not in the store may exist. A watch over a network that drops everything fails only
+   * after 70 s.
    */
   get isAway(): boolean {
     const { unansweredAtMs } = this.#deps.api;
@@ -121,9 +122,9 @@ export class Reflector<T> {
   }
 
   /**
-   * To be called when an object is wanted that the store does not have. While the server is away, it is retried at
-   * once, but at most once a second. A watch that has been quiet since is replaced by a list: the next bookmark may be
-   * a minute away.
+   * To be called when an object is wanted that the store does not have. While the server is away, the next attempt is
+   * made at once, but at most once a second. A watch that has been quiet since then is replaced by a list: the next
+   * bookmark may be a minute away.
    */
   hurry(): void {
     this.#hurry?.();
@@ -301,7 +302,8 @@ export class Reflector<T> {
   }
 
   /**
-   * Compares the store with a list. If the watch was resumed meanwhile it may merely be late, so nothing is concluded.
+   * Compares the store with a list. If the watch was resumed meanwhile, the store may merely be late, so nothing is
+   * concluded.
    */
   async #auditOnce(signal: AbortSignal): Promise<void> {
     if (this.#position === undefined) return;

@@ -200,7 +200,7 @@ export class KubeTransport implements KubeApi {
 }
 
 /**
- * Calls `ask` again when the request is about to be written to its connection, and does not send the request if it
+ * Calls `ask` again when the request is about to be written to its connection, and does not send the request if `ask`
  * throws: the request may have waited for a connection while the process was suspended.
  */
 function askedAtStart(ask: () => void): Dispatcher.DispatcherComposeInterceptor {

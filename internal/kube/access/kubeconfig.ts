@@ -49,7 +49,7 @@ export async function credentialsOf(config: MergedConfig, name: string, env: Env
 /** The part of client-node's KubeConfig that is used. */
 type Library = () => Pick<KubeConfig, "applyToHTTPSOptions">;
 
-/** Loads client-node for identity providers and proxies only: that takes half as long as loading all of `gt`. */
+/** Loads client-node, which takes half as long as loading all of `gt`: only for identity providers and proxies. */
 async function opened(paths: string, cluster: Json, user: Json): Promise<Library> {
   const { KubeConfig } = await import("@kubernetes/client-node/dist/config.js");
   const known = new KubeConfig();
@@ -64,7 +64,8 @@ async function opened(paths: string, cluster: Json, user: Json): Promise<Library
   } catch (err) {
     throw new DomainError("invalid", `cannot use the kubeconfig ${paths}: ${errorText(err)}`, { cause: err });
   }
-  // A new object each time, because the agent that it creates keeps its certificate. Tokens are kept in the user.
+  // A new object each time, because a proxy agent keeps the certificate with which it was created. Tokens stay in the
+  // users, which all objects share.
   return () => {
     const { clusters, users, contexts, currentContext } = known;
     const next = new KubeConfig();
@@ -120,7 +121,7 @@ class FileCredentials implements KubeCredentials {
   }
 }
 
-/** From the plug-in, the token file, the token or the password, in this order. */
+/** The `Authorization` header from the plug-in, the token file, the token or the password, in this order. */
 async function authorizationOf(user: Json, plugin: ExecCredential | undefined): Promise<string | undefined> {
   const file = asText(user["tokenFile"]);
   const token =

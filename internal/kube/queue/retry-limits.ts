@@ -4,7 +4,7 @@ import { TokenBucket } from "../../base/token-bucket.ts";
 
 /**
  * As client-go's `DefaultTypedControllerRateLimiter`: 5 ms × 2ⁿ up to 1,000 s for each key, and 10 a second with a
- * burst of 100 in total; here in total per group.
+ * burst of 100 in total. Here, the totals apply to each group.
  */
 const ITEM = { firstMs: 5, maxMs: 1_000_000, factor: 2 };
 const BUCKET = { everyMs: 100, burst: 100 };

@@ -77,7 +77,7 @@ export class WorkQueue {
     this.#wakeWorkers.notify();
   }
 
-  /** Adds the key after `ms`; of several such times the earliest applies. */
+  /** Adds the key after `ms`. If that is requested several times, the earliest time applies. */
   addAfter(key: string, ms: number): void {
     this.#delayed.put(key, this.#deps.clock.monotonicMs() + Math.max(0, ms));
     this.#wakeTimer.notify();
@@ -116,7 +116,7 @@ export class WorkQueue {
     const ended = this.#reconcile(key, AbortSignal.any([signal, expired.signal])).then(() => true);
     if (await within(clock, timeoutMs, ended)) return;
     expired.abort(new DomainError("deadline", `cannot reconcile within ${timeoutMs} ms`));
-    // Most calls return within this turn once the signal is aborted.
+    // Most runs of `reconcile` end soon after the signal is aborted.
     if (await within(clock, HEED_MS, ended)) return;
     logger.error({ queue: name, key }, "work does not end at its deadline");
   }
