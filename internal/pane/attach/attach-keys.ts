@@ -18,13 +18,13 @@ export interface AttachPane {
 export interface AttachKeysDeps {
   readonly clock: Clock;
   readonly mailbox: Pick<Mailbox, "exclusively" | "interrupt">;
-  /** As of `AttachDeps`. */
+  /** As in `AttachDeps`. */
   readonly paneForCall: () => PaneWait;
   /** Called for each piece of keys that was dropped. */
   readonly lost: (why: string) => void;
 }
 
-/** `unavailable`: the agent was started again meanwhile. */
+/** Rejects with `unavailable` if the agent has been started again meanwhile. */
 type PaneWait = (signal: AbortSignal) => Promise<AttachPane | undefined>;
 
 /** The limit of waiting input of one terminal; beyond it the terminal is not read. */
@@ -41,8 +41,8 @@ const ESCAPE = 0x1b;
 
 /**
  * Keys of one person in transit to the pane: in their order, through the mailbox's pen, so that they never mix with a
- * delivery. Ctrl-C, and Escape alone, wait for no delivery; then earlier keys of the same person that are still held
- * are dropped, as a terminal does.
+ * delivery. Ctrl-C, and Escape alone, wait for no delivery: they drop earlier keys of the same person that are still
+ * held, as in a terminal.
  */
 export class AttachKeys {
   readonly #deps: AttachKeysDeps;
@@ -51,9 +51,9 @@ export class AttachKeys {
   #pending: KeyPiece[] = [];
   #bytes = 0;
   #isWriting = false;
-  /** Started by the first keys that found tmux away: later keys wait no longer than these. */
+  /** The wait that the first keys started when they found tmux away: later keys wait no longer than those. */
   #paneWait: PaneWait | undefined;
-  /** Pieces ever put into `#pending`, and taken out of it. */
+  /** How many pieces have ever been put into `#pending`, and how many have been taken out. */
   #pushed = 0;
   #taken = 0;
 
@@ -61,7 +61,7 @@ export class AttachKeys {
     this.#deps = deps;
   }
 
-  /** Keys wait to be written. */
+  /** True while keys wait to be written. */
   get isWaiting(): boolean {
     return this.#bytes > 0;
   }
@@ -74,7 +74,7 @@ export class AttachKeys {
     while (this.#bytes > PENDING_MAX_BYTES) await this.#changed.next(signal);
   }
 
-  /** Resolves when everything taken in was written. */
+  /** Resolves when all keys taken so far have been written or dropped. */
   async written(signal: AbortSignal): Promise<void> {
     while (this.#bytes > 0 || this.#isWriting) await this.#changed.next(signal);
   }
@@ -106,7 +106,7 @@ export class AttachKeys {
     if (isLate && this.#pushed === before) this.#queue(this.#parser.flush());
   }
 
-  /** Called while it holds the pen. */
+  /** Call it only while holding the pen. */
   async #writeNext(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return; // the person left while their keys waited: drop them
     const piece = this.#pending[0];
@@ -184,7 +184,7 @@ async function pasteInto(pane: AttachPane, text: string): Promise<"pasted" | Not
   return done;
 }
 
-/** Its index; -1 without one. */
+/** The index of the urgent key; -1 if there is none. */
 function urgentKey(data: Uint8Array): number {
   return data.length === 1 && data[0] === ESCAPE ? 0 : data.lastIndexOf(CTRL_C);
 }

@@ -15,10 +15,10 @@ export interface PeopleDeps {
   readonly clock: Clock;
   /** The window's present size. */
   readonly size: () => Size;
-  /** Makes the window that size. @throws DomainError `unavailable` while tmux is away */
+  /** Gives the window that size. @throws DomainError `unavailable` while tmux is away */
   readonly resize: (size: Size, signal: AbortSignal) => Promise<void>;
   /**
-   * When a person last pressed a key in a terminal of tmux's own on this pane; wall clock, ms. Undefined: no one has.
+   * When a person last pressed a key in a tmux client on this pane; wall clock, ms. Undefined: no one has.
    * @throws DomainError `unavailable` while tmux is away
    */
   readonly typedInTmux?: () => Promise<number | undefined>;
@@ -77,8 +77,8 @@ export class Person implements Disposable {
 }
 
 /**
- * The attached people. While exactly one of them can type, the window takes that person's size, otherwise its own.
- * People who only watch affect nothing but the number.
+ * The attached people. While exactly one of them can type, the window takes the size of that person's terminal,
+ * otherwise its own. People who only watch are counted, but do not affect the size.
  */
 export class People implements Task {
   readonly #deps: PeopleDeps;
@@ -88,7 +88,7 @@ export class People implements Task {
   /** Counts the changes that may affect the size. */
   #changes = 0;
   #inputAt: { readonly monotonicMs: number; readonly wallMs: number } | undefined;
-  /** Until then absence does not count. Monotonic ms. */
+  /** Until this time, the absence of people who can type does not change the size. Monotonic ms. */
   #returnUntil: number;
 
   constructor(deps: PeopleDeps, options: PeopleOptions) {
@@ -97,7 +97,7 @@ export class People implements Task {
     this.#returnUntil = deps.clock.monotonicMs() + RETURN_MS;
   }
 
-  /** When a person pressed a key last, Enter too; undefined: not since this process began. */
+  /** When a person last pressed a key, Enter included. Undefined: no one has since this process began. */
   get inputAt(): { readonly monotonicMs: number; readonly wallMs: number } | undefined {
     return this.#inputAt;
   }
@@ -106,7 +106,7 @@ export class People implements Task {
     return this.#present.size;
   }
 
-  /** Looks for keys that were pressed in tmux itself; `inputAt` has them from then on. */
+  /** Looks for keys that were pressed in tmux itself; after this, `inputAt` takes them into account. */
   async look(): Promise<void> {
     const { clock, typedInTmux } = this.#deps;
     try {
@@ -147,13 +147,13 @@ export class People implements Task {
     this.#noteInput();
   }
 
-  /** The person has pressed Enter: the agent's turn is next. */
+  /** Call it when the person has pressed Enter: the person no longer counts as typing. */
   finishedTyping(person: Person): void {
     person.typedAt = Number.NEGATIVE_INFINITY;
     this.#noteInput();
   }
 
-  /** The connection broke: the person may be back in a moment, and the window waits for that. */
+  /** Call it when the connection broke: the window keeps its size for a moment, because the person may be back. */
   lost(person: Person): void {
     if (!person.readOnly) this.#returnUntil = this.#deps.clock.monotonicMs() + RETURN_MS;
   }
@@ -192,7 +192,7 @@ export class People implements Task {
     }
   }
 
-  /** Undefined: leave it as it is for now. */
+  /** The size that the window should have; undefined: leave the window as it is for now. */
   #wanted(): Size | undefined {
     const [only, another] = this.#typists();
     if (only === undefined && this.#deps.clock.monotonicMs() < this.#returnUntil) return undefined;

@@ -37,8 +37,9 @@ const BLANK =
   "\x1b[?2004l\x1b[?7h\x1b[?25h\x1b[0 q\x1b[r\x1b(B\x0f\x1b[m\x1b[H\x1b[2J";
 
 /**
- * One person's terminal on the agent's: the screen as it is, then every byte as it comes, while their keys go to the
- * pane in order with deliveries. Ends with an `end` when the person leaves or the agent has ended for good.
+ * Connects one person's terminal to the agent's: yields the screen as it is, then every byte as it comes, while the
+ * person's keys go to the pane in order with deliveries (see `AttachKeys`). Ends with an `end` when the person leaves
+ * or the agent has ended for good.
  * @throws DomainError `invalid` for a size out of bounds, `denied` for keys of a person who only watches
  */
 export async function* attach(
@@ -70,9 +71,9 @@ class Session {
   #failure: unknown;
   #offset: bigint | undefined;
   #size = "";
-  /** The last sent screen must be sent again once it is known to the byte. */
+  /** True if the screen that was sent last must be sent again once the screen is known to the byte. */
   #isRough = false;
-  /** The last change of the screen without a byte that was sent. */
+  /** The last change of the screen that no byte made, as far as it has been sent. */
   #turning: Turning | undefined;
   #behindAt = Number.NEGATIVE_INFINITY;
   #lostAt = Number.NEGATIVE_INFINITY;
@@ -85,7 +86,9 @@ class Session {
     person.hasKeysWaiting = () => this.#keys.isWaiting;
   }
 
-  /** Handles the person's input until they leave or the signal is aborted; never fails: see `outputs`. */
+  /**
+   * Handles the person's input until they leave or the signal is aborted. Never fails: `outputs` throws the failure.
+   */
   async listen(inputs: AsyncIterable<AttachInput>, signal: AbortSignal): Promise<void> {
     const writing = this.#keys.run(signal);
     const iterator = inputs[Symbol.asyncIterator]();
@@ -144,7 +147,7 @@ class Session {
     const size = `${cols}x${rows}`;
     if (size !== this.#size) {
       this.#size = size;
-      this.#offset = undefined; // the content of the screen was moved
+      this.#offset = undefined; // the new size has moved the content of the screen
       return { type: "resized", cols, rows };
     }
     if (this.#isRough && output.isExact) this.#offset = undefined;
@@ -153,7 +156,7 @@ class Session {
     return data.length === 0 ? undefined : { type: "data", data };
   }
 
-  /** Undefined: the bytes are no longer held, or the screen changed there without a byte. */
+  /** Reads the bytes at `offset`. Undefined: they are no longer held, or the screen changed there without a byte. */
   #read(offset: bigint): Uint8Array | undefined {
     const { output } = this.#deps;
     const turning = output.turningFrom(offset);
@@ -174,7 +177,7 @@ class Session {
     return true;
   }
 
-  /** The screen as it is; not while the bytes that follow it are not held, as in a flood. */
+  /** The screen as it is; undefined while the bytes that follow it are not held, as in a flood. */
   #redraw(): AttachOutput | undefined {
     const { output } = this.#deps;
     if (output.ring.read(output.drawnTo, 1) === undefined) return undefined;

@@ -41,7 +41,7 @@ export interface AgentDeliveriesDeps {
     Pick<StateMonitor, "look" | "typing" | "submitted"> & { readonly signs: Pick<ReportedSigns, "typedInto"> };
   readonly people: TypingPeople;
   readonly standing: UnsubmittedTexts;
-  /** An agent that has ended will be started again. */
+  /** True if an agent that has ended will be started again. */
   readonly restartDue: () => boolean;
 }
 
@@ -78,11 +78,11 @@ export class AgentDeliveries implements Courier {
   readonly leftover: UnconfirmedText | undefined;
   readonly #deps: AgentDeliveriesDeps;
   #typed: readonly string[] = [];
-  /** Monotonic ms of the last message. */
+  /** When the last message was submitted; monotonic ms. */
   #submittedAt = Number.NEGATIVE_INFINITY;
   #drawing: Drawing = { type: "drawn" };
   #clearings = 0;
-  /** The agent has been seen idle or working in this life. */
+  /** True once the agent has been seen idle or working in this life. */
   #proven = false;
 
   /** `left`: texts that an earlier process may have left in the agent's prompt. */
@@ -252,8 +252,8 @@ export class AgentDeliveries implements Courier {
   }
 
   /**
-   * Removes this text and an earlier one that appeared only after this one had been typed behind it. True if both are
-   * removed; only if the composer holds nothing but our texts, and none was submitted.
+   * Removes this text and an earlier one that appeared only after this one had been typed behind it. Does so only if
+   * the composer holds nothing but our texts and this one was not submitted. True if both are removed.
    */
   async #tookOutBoth(result: DeliveryResult, deps: DeliveryDeps, signal: AbortSignal): Promise<boolean> {
     if (result.type !== "done" || result.error !== MIXED || result.submittedMs !== undefined) return false;

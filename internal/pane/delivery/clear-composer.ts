@@ -25,7 +25,7 @@ const MOST_KEYS = 400;
 const ALL_MS = 15_000;
 /** How long one key may take to show its effect. */
 const KEY_MS = 1000;
-/** How many keys in a row without effect before the remaining text is accepted as permanent. */
+/** After this many keys in a row without effect, the remaining text is left in place. */
 const MOST_VAIN = 2;
 const LOOK_MS = 10;
 

@@ -5,12 +5,12 @@ import type { UnconfirmedText } from "./unconfirmed-text.ts";
 
 /** Delivers the texts of a mailbox to one agent. The mailbox calls it for one nudge at a time. */
 export interface Courier {
-  /** The obstacle to a text, from a fresh look at the screen. */
+  /** The facts on which the decision about a message depends, from a fresh look at the screen. */
   situation(signal: AbortSignal): Promise<Situation>;
   /** One attempt; `onIntent` is called right before the first byte is typed. */
   deliver(tracked: TrackedNudge, onIntent: () => void, signal: AbortSignal): Promise<DeliveryResult>;
   /** Judges an attempt whose end was not observed: typed, or `retry` if it is certain that nothing was typed. */
   recover(tracked: TrackedNudge, signal: AbortSignal): Promise<DeliveryResult>;
-  /** For programs whose prompt cannot be read. */
+  /** Our text that may still be in the prompt; only for programs whose prompt cannot be read. */
   readonly leftover?: UnconfirmedText | undefined;
 }

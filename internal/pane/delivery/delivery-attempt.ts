@@ -35,7 +35,7 @@ export interface DeliveryDeps {
   readonly source: ScreenSource;
   readonly profile: AgentProfile;
   readonly signs: AgentSigns;
-  /** True if the texts are the same by the contract's equality. */
+  /** True if the contract treats the two texts as equal. */
   readonly sameText: (a: string, b: string) => boolean;
   /** The residue on the screen of an empty composer, see `residueOn`. */
   readonly residue?: string;
@@ -44,7 +44,7 @@ export interface DeliveryDeps {
 export interface DeliveryJob {
   /** Name of the tmux buffer that holds the text until it is pasted. */
   readonly buffer: string;
-  /** Safe text, as it shall arrive. */
+  /** The safe text, as it is to arrive. */
   readonly text: string;
   /**
    * Called after the text was staged and before the paste: from then on the text may be in front of the agent. If it
@@ -71,9 +71,9 @@ export interface DeliveryEnd {
   readonly typedMs?: number | undefined;
   readonly submittedMs?: number | undefined;
   readonly confirmedMs?: number;
-  /** Something was typed and not seen to leave: it may still be in the prompt. */
+  /** Set if a text was typed and not seen to leave: it may still be in the prompt. */
   readonly stands?: true;
-  /** Monotonic ms: the agent has not drawn, or not read, the text typed then: it may hang. */
+  /** When the text was typed, monotonic ms, if the agent has not drawn or not read it: the agent may hang. */
   readonly undrawnSince?: number | undefined;
   /** The composer when it last showed this text alone; absent if it was seen without the text since. */
   readonly drawn?: string | undefined;
@@ -115,17 +115,17 @@ export class Attempt {
     this.#startedAt = deps.clock.monotonicMs();
   }
 
-  /** The text may be in front of the agent from now on. */
+  /** Records that the text may be in front of the agent from now on. */
   pasted(): void {
     this.#pastedMs = this.elapsed();
   }
 
-  /** All of the text has been seen in the composer. */
+  /** Records that all of the text has been seen in the composer. */
   typed(): void {
     this.#typedMs ??= this.elapsed();
   }
 
-  /** Enter was pressed. */
+  /** Records that Enter was pressed. */
   submitted(): void {
     this.#submittedMs ??= this.elapsed();
   }
@@ -134,12 +134,12 @@ export class Attempt {
     return this.#submittedMs !== undefined;
   }
 
-  /** Monotonic ms of the first Enter; unknown if an earlier process pressed it. */
+  /** When Enter was first pressed, monotonic ms; -Infinity if this process has not pressed it. */
   get submittedAt(): number {
     return this.#submittedMs === undefined ? Number.NEGATIVE_INFINITY : this.#startedAt + this.#submittedMs;
   }
 
-  /** Monotonic ms of the first byte; of a text that an earlier process pasted, of the beginning of this attempt. */
+  /** When the first byte was typed, monotonic ms; if an earlier process pasted the text, when this attempt began. */
   get pastedAt(): number {
     return this.#startedAt + (this.#pastedMs ?? 0);
   }
@@ -186,7 +186,7 @@ export class Attempt {
     return now - this.#worn.at >= WORN_MS ? "there" : "partial";
   }
 
-  /** The end of a text that was not seen to leave. */
+  /** Ends the attempt with a text that was not seen to leave. */
   leave(outcome: NudgeOutcome, error: string, undrawnSince?: number): DeliveryEnd {
     return { ...this.end(outcome, error), stands: true, undrawnSince };
   }

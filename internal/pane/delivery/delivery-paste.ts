@@ -28,9 +28,9 @@ export async function pasteText(attempt: Attempt): Promise<DeliveryResult | unde
     answer = pasted;
   } catch (err) {
     if (!isAway(err)) throw err;
-    // The answer is lost. tmux drops the buffer in the same step as the paste, so a missing buffer proves the paste.
+    // tmux's answer is lost. tmux drops the buffer in the same step as the paste, so a missing buffer proves the paste.
     if (!(await isBufferThere(attempt))) return undefined;
-    // Without its buffer a command that tmux has still to read types nothing.
+    // Without the buffer, a paste command that tmux has yet to read types nothing.
     await dropBuffer(attempt);
     return { type: "retry", reason: "tmux went away before the text was typed" };
   }

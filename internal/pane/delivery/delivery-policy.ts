@@ -4,7 +4,7 @@ import type { AgentStateName, NudgeMode, NudgeOutcome } from "../../session/type
 /** The input of a decision about one message. */
 export interface Situation {
   readonly state: AgentStateName;
-  /** A restart will be tried: dead is then only a pause. */
+  /** True if a restart will be tried: the state `dead` is then only a pause. */
   readonly restartDue: boolean;
   /** A place to type into is on the screen. */
   readonly composerSeen: boolean;
@@ -33,7 +33,7 @@ export interface Candidate {
   /** The caller has its answer, QUEUED: the message waits until its time to live ends. */
   readonly parked: boolean;
   readonly expired: boolean;
-  /** A person's last key must be this long ago. Absent: 2,000. */
+  /** A person's last key must be at least this long ago. Absent: 2,000. */
   readonly quietMs?: number;
 }
 
@@ -78,7 +78,7 @@ const ended: Check = {
   check: (_, s) => (s.state === "dead" && !s.restartDue ? end("agent-dead", "the agent has ended") : undefined),
 };
 
-/** A crash loop tries again after a while: held messages wait for it, a caller does not. */
+/** An agent in a crash loop is started again after a while: held messages wait for that, a caller does not. */
 const crashing: Check = {
   name: "crashing",
   check: (c, s) => (s.state === "crash-loop" && !c.parked ? end("agent-dead", "the agent keeps crashing") : undefined),
@@ -143,13 +143,13 @@ const noComposer: Check = {
   check: (_, s) => (!s.composerSeen && !s.idleUnprovable ? WAIT : undefined),
 };
 
-/** A composer that is drawn for the first time may not take anything yet. */
+/** A composer that has just been drawn for the first time may not be ready for input yet. */
 const unproven: Check = {
   name: "unproven",
   check: (_, s) => (s.unproven === true && s.state === "uncertain" ? WAIT : undefined),
 };
 
-/** Nothing is in the way; unless it is to be typed at once, a message waits until the agent is idle. */
+/** Nothing is in the way. A message waits until the agent is idle, unless it is to be typed at once. */
 const busy: Check = {
   name: "busy",
   check: (c, s) => {
@@ -164,7 +164,7 @@ const NO_AGENT = [stopping, ended, crashing, restarting];
 const COMPOSER = [dialog, person, undrawn, oldDrawing, draft, leftover, noComposer, unproven];
 const CHECKS: readonly Check[] = [expired, ...NO_AGENT, ...COMPOSER, busy];
 
-/** Beyond the quiet time any key counts, Enter too. */
+/** If the message asks for more quiet time than the default, any key within that time counts, Enter included. */
 export function isAtTheKeys(
   { quietMs = QUIET_DEFAULT_MS }: Pick<Candidate, "quietMs">,
   { typing, personQuietMs }: Pick<Situation, "typing" | "personQuietMs">,

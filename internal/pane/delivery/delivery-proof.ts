@@ -41,7 +41,7 @@ export interface Leaving {
   /** The screen shows that the text is no longer in the composer. */
   readonly left: boolean;
   readonly busy: boolean;
-  /** How that was seen. */
+  /** How the screen showed that. */
   readonly value?: string;
 }
 
@@ -89,8 +89,8 @@ export async function confirm(
 }
 
 /**
- * True if the agent reports that it took our text with something else in it: a person's keys that no screen had shown
- * yet.
+ * True if the agent reports that it took our text together with something else: a person's keys that no screen had
+ * shown yet.
  */
 function tookMore({ deps, job }: Attempt, since: number): boolean {
   const prompt = deps.signs.promptTakenSince(since)?.prompt;

@@ -1,8 +1,8 @@
 /** Letters and digits distinguish texts; borders, wraps, marks and widths differ from terminal to terminal. */
 const LETTER = /[\p{L}\p{N}]/u;
 /**
- * Characters that programs, tmux and libraries count as a different number of columns, or that a terminal may drop: the
- * parts of Hangul syllables, spacing vowel signs, characters joined to an emoji, halves of flags, joiners.
+ * Characters for which programs, tmux and libraries count different numbers of columns, or that a terminal may drop:
+ * the parts of Hangul syllables, spacing vowel signs, characters joined to an emoji, halves of flags, joiners.
  */
 const JAMO = /[\u1100-\u11ff\ua960-\ua97c\ud7b0-\ud7fb]/u;
 const JOINED = /\p{Cf}|\p{Emoji_Modifier}|\p{Regional_Indicator}|\ufe0e|\ufe0f|\u20e3/u;
@@ -14,7 +14,7 @@ const NEWER_MARK =
   /[\u065f\u07fd\u0859-\u085b\u0898-\u089f\u08ca-\u08e1\u08e3-\u08ff\u093a\u0956\u0957\u09fe\u0afa-\u0aff\u0b55\u0c04\u0c3c\u0c81\u0d00\u0d3b\u0d3c\u0eba\u0ece]/u;
 /**
  * Claude Code counts no column for characters at the places of vowel signs in the blocks of India's scripts, each of
- * 128 characters. Some of these places hold a letter, such as \u0d3a or \u093d; it draws none of them.
+ * 128 characters. Some of these places hold a letter, such as \u0d3a or \u093d, which Claude Code does not draw.
  */
 const INDIC = { first: 0x0900, last: 0x0d4f, block: 0x80 } as const;
 const SIGN_PLACES: readonly (readonly [number, number])[] = [
@@ -27,15 +27,13 @@ const JOINED_COLUMNS = 2;
 
 interface DrawnLetter {
   readonly letter: string;
-  /**
-   * How many columns the program and the terminal may have drifted apart right before this letter since the one before.
-   */
+  /** How many columns the program and the terminal may have drifted apart between the letter before and this one. */
   readonly drift: number;
 }
 
 /**
  * A message's letters and digits in order, and the most of them that a terminal may have lost. Programs such as Codex
- * place the text after a wide character by their own count of columns; if they count fewer columns than tmux, that
+ * place the text after a wide character by their own count of columns; if they count fewer columns than tmux, that text
  * overwrites as many columns before it. So a letter may be missing only after a character of disputed width, and no
  * more letters than columns are in dispute up to there. Letters are never added.
  */

@@ -17,7 +17,7 @@ import { receiptOf, type TrackedNudge } from "./tracked-nudge.ts";
 
 export interface MailboxDeps {
   readonly clock: Clock;
-  /** By which request ids age. */
+  /** The time by which request ids age. */
   readonly time: MachineTime;
   readonly logger: Logger;
   /** Stores a record so that it outlives this process, before the call returns. */
@@ -33,17 +33,17 @@ export interface MailboxDeps {
   readonly newId: () => string;
 }
 
-/** Receives what becomes of messages. */
+/** Is notified of what happens to messages. */
 export type NudgeObserver = Pick<MailboxDeps, "held" | "ended">;
 
 /** How often the queue is checked without any change: for time-outs and quiet output. */
 const LOOK_MS = 250;
-/** Between attempts that typed nothing; the first pauses are shorter. */
+/** The pauses between attempts that typed nothing; the first pauses are shorter. */
 const PAUSE = { firstMs: 20, maxMs: 1000, factor: 2 };
 
 /**
  * Accepts messages, keeps them in order, passes them one at a time to the delivery when the situation allows, and
- * remembers every receipt. One per agent: no other code types.
+ * remembers every receipt. There is one mailbox per agent, and everything that is typed goes through it.
  */
 export class Mailbox {
   readonly #deps: MailboxDeps;
@@ -109,7 +109,7 @@ export class Mailbox {
     return this.#receipt(tracked);
   }
 
-  /** Runs `work` while nothing is delivered: the one other way to the pane. */
+  /** Runs `work`, which may write to the pane, while nothing is delivered. */
   async exclusively<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     return this.#pen.inTurn(async () => {
       try {
@@ -239,7 +239,7 @@ export class Mailbox {
   }
 
   async #deliver(tracked: TrackedNudge, signal: AbortSignal): Promise<void> {
-    if (tracked.phase !== "waiting") return; // cancelled while another held the pen
+    if (tracked.phase !== "waiting") return; // it was cancelled while something else held the pen
     tracked.phase = "delivering";
     tracked.startedMs = this.#ageMs(tracked);
     let intended = false;
@@ -297,7 +297,7 @@ export class Mailbox {
     tracked.changed.notify();
   }
 
-  /** Milliseconds since its acceptance. */
+  /** Milliseconds since the message was accepted. */
   #ageMs({ nudge, acceptedMonotonicMs }: TrackedNudge): number {
     const { clock } = this.#deps;
     if (acceptedMonotonicMs !== undefined) return Math.round(clock.monotonicMs() - acceptedMonotonicMs);

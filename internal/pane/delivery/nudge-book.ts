@@ -11,7 +11,7 @@ import type { TrackedNudge } from "./tracked-nudge.ts";
 export const QUEUE_LIMIT = 50;
 /** How many of these may belong to one caller, where callers can be distinguished. */
 const QUEUE_SHARE = 40;
-/** Receipts are kept this long and this many. */
+/** How long receipts are kept, and how many. */
 export const RECEIPT_KEEP_MS = 24 * 3_600_000;
 export const RECEIPT_KEEP: IdLimits = { total: 10_000, ofOne: 8000 };
 
@@ -36,7 +36,7 @@ export class NudgeBook {
     return this.#nudges.values();
   }
 
-  /** That have not ended. */
+  /** The nudges that have not ended. */
   open(): Iterable<TrackedNudge> {
     return this.#open;
   }
@@ -50,7 +50,7 @@ export class NudgeBook {
 
   add(tracked: TrackedNudge): void {
     const { nudge, phase } = tracked;
-    this.#forget(nudge.requestId); // of a message that is too old
+    this.#forget(nudge.requestId); // the id may be that of a message that is too old
     const owner = ownerOf(nudge);
     this.#nudges.set(nudge.requestId, tracked);
     this.#owned.set(owner, (this.#owned.get(owner) ?? 0) + 1);

@@ -7,7 +7,7 @@ export type Presence =
   | "absent" // nothing of it is there (yet, or any more)
   | "partial" // a part of it: still being drawn
   | "there" // whole, as far as the screen can show it, and nothing else
-  | "worn" // the same, without letters that the terminal may have lost (`DrawnLetters`): or still being drawn
+  | "worn" // whole but for letters that the terminal may have lost (`DrawnLetters`) or that are still being drawn
   | "mixed" // there with something that is not ours
   | "hidden"; // no place to look at: a dialog or an unknown screen covers the composer
 
@@ -20,10 +20,13 @@ export interface Probe {
 const TAIL_LENGTH = 14;
 /** A composer that holds this much of our text, in its place, holds our text with a person's changes. */
 const EDITED_SHARE = 0.75;
-/** The end of a text by which it is found where the agent repeats it: characters, at most and at least. */
+/** How many characters of a text's end are searched for where the agent repeats the text: at most, and at least. */
 const ENDING_LENGTH = 20;
 const ENDING_LEAST = 6;
-/** A row on which an agent repeats a message from its beginning. A shorter text is looked for only there. */
+/**
+ * A row on which an agent repeats a message from its beginning. A text of fewer than ENDING_LEAST characters is looked
+ * for only there.
+ */
 const REPEATED_ROW = /^\s*[›❯>]\s(.*)$/u;
 /** A paste that the agent shows folded, such as `[Pasted text #1 +4 lines]` or `[Pasted Content 5000 chars]`. */
 const PASTE_MARKER = /\[Pasted[^\]\n]*\]/g;
@@ -74,7 +77,7 @@ export class ComposerProbe implements Probe {
     return this.presenceOf(view.composer);
   }
 
-  /** The same for a text that is known from another source than the screen. */
+  /** Like `look`, for a text that is known from another source than the screen. */
   presenceOf(composer: Pick<ComposerView, "text" | "pasteMarkers">): Presence {
     const folded = composer.pasteMarkers > 0;
     const seen = signature(folded ? composer.text.replace(PASTE_MARKER, "") : composer.text, this.#message);
@@ -97,7 +100,7 @@ export class ComposerProbe implements Probe {
     return ours ? "mixed" : "absent";
   }
 
-  /** The middle was edited: most of its beginning and its end are still there. */
+  /** True if the middle was edited: the text's beginning and end are still there for the most part. */
   #isEdited(seen: string): boolean {
     const most = Math.min(seen.length, this.#wanted.length);
     let head = 0;
@@ -107,7 +110,7 @@ export class ComposerProbe implements Probe {
     return head + tail >= EDITED_SHARE * this.#wanted.length;
   }
 
-  /** A long text is shown scrolled: the box holds a part that reaches the text's end. */
+  /** True if a long text is shown scrolled: the box holds a part that reaches the text's end. */
   #isTail(seen: string, isWorn = false): boolean {
     if (seen.length < TAIL_LENGTH) return false;
     return isWorn ? this.#letters.matches(seen, true) : this.#wanted.endsWith(seen);
@@ -132,7 +135,7 @@ export class ComposerProbe implements Probe {
       const text = isShort ? (REPEATED_ROW.exec(line.text)?.[1] ?? "").trimStart() : line.text;
       const at = text.lastIndexOf(this.#ending, isShort ? 0 : undefined);
       if (at < 0) return;
-      // A blank of its own at its end is no sign that nothing follows.
+      // The text's own blanks at its end are skipped: they do not show that nothing follows.
       const isAlone = (text[at + this.#ending.length + this.#blanks] ?? " ").trim() === "";
       found[isAlone ? "alone" : "more"]++;
     });

@@ -11,7 +11,7 @@ import { type NotTyped, whyNotTyped } from "./not-typed.ts";
 /** The ways of typing; `internal/tmux/pane/pane.ts` implements them. */
 export interface KeyWriter {
   sendKeys(names: readonly string[]): Promise<"sent" | NotTyped>;
-  /** As it is, without paste brackets. */
+  /** Types the text as it is, without paste brackets. */
   sendText(text: string): Promise<"sent" | NotTyped>;
 }
 
@@ -31,7 +31,7 @@ export interface RespondDeps {
  * else.
  */
 const FRESH_MS = 300;
-/** How long a step may take to show its effect, and so may the answer. */
+/** How long a step may take to show its effect, and how long the whole answer may. */
 const STEP_MS = 2000;
 const END_MS = 4000;
 /** While the agent redraws, a look may show half of a screen: an end counts only after it has lasted this long. */
@@ -47,7 +47,7 @@ type Look =
  * Answers the dialog that is on the screen: looks, presses one key, looks again. Enter is pressed only while the wanted
  * choice is selected in the dialog of the request. Nothing is pressed twice. Nothing else may write to the pane
  * meanwhile. A dialog that takes the place of this one after the last look and before the key arrives gets the key:
- * that time is the one of a command to tmux and of the agent's output in transit.
+ * that interval lasts as long as a command to tmux and the transit of the agent's output.
  * @throws DomainError `precondition`: there is no dialog, or another than `dialogId` (the id now is the field
  * `dialog_id`, empty for none), even when that happens between the keys that only move the selection; the pane takes no
  * input. `invalid`: a choice or text that the dialog does not take. `unimplemented`: a dialog that only a person can

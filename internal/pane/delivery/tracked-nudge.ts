@@ -26,14 +26,14 @@ export interface TrackedNudge {
   receipt?: NudgeReceipt | undefined;
   /** Wall clock, ms. */
   endedAt?: number | undefined;
-  /** The same for its age, see `MachineTime`. */
+  /** The same time on the timeline by which receipts age; see `MachineTime`. */
   endedMs?: number | undefined;
   readonly changed: SignalBus;
 }
 
 /**
- * The receipt for an outcome. The times of the attempt, which count from its beginning, count from the acceptance
- * there.
+ * The receipt for an outcome. Its times count from the acceptance of the nudge, those of `result` from the beginning of
+ * the attempt.
  */
 export function receiptOf(
   tracked: TrackedNudge,

@@ -20,7 +20,7 @@ const NOTHING: Screen = {
 /**
  * Remembers a text of ours that may be in the prompt of an unknown program: the next text would be joined to it, and
  * both sent as one. It counts as gone once it has been seen and has then left its place on a quiet screen, when someone
- * has pressed keys, or with the program itself.
+ * has pressed keys, or when the program has ended.
  */
 export class UnconfirmedText {
   #probe: TailProbe | undefined;
@@ -36,7 +36,7 @@ export class UnconfirmedText {
     this.#probe = undefined;
   }
 
-  /** It may be there still. */
+  /** True if the text may still be there. */
   stands(screen: Screen, quietMs: number): boolean {
     if (this.#probe === undefined || quietMs < QUIET_MS) return this.#probe !== undefined;
     const isThere = this.#probe.look(screen) === "there";
@@ -54,7 +54,8 @@ export interface LeftText {
 
 /**
  * The texts that an earlier process left behind in the agent's present life, which began at `since` (wall clock, ms),
- * oldest first. A message that was submitted after them took none of them along, so it ends their time.
+ * oldest first. Texts typed before a message that was submitted are not among them: such a message was alone in the
+ * prompt.
  */
 export function textsLeftBy(nudges: readonly RestoredNudge[], since: number): readonly LeftText[] {
   const ends = nudges.flatMap(({ nudge, ended }) =>
@@ -69,7 +70,7 @@ export function textsLeftBy(nudges: readonly RestoredNudge[], since: number): re
   }));
 }
 
-/** For an UNKNOWN it is not recorded whether it was seen to leave. */
+/** True if the text may still be in the prompt: the outcome `unknown` does not record whether it was seen to leave. */
 export function mayStand({ outcome }: NudgeReceipt): boolean {
   return outcome === "stranded" || outcome === "unknown";
 }

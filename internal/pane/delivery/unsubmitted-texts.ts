@@ -15,8 +15,8 @@ const FOLDED_LENGTH = 800;
 const MARKER = /\[Pasted[^\]\n]*\]/g;
 
 /**
- * Our texts that may be in the agent's composer: typed, and not seen to leave. Recognises them, alone or several behind
- * each other, so that they can be removed. Any other text in a composer is a person's.
+ * Our texts that may be in the agent's composer: typed, and not seen to leave. Recognises them, alone or several in a
+ * row, so that they can be removed. Any other text in a composer is a person's.
  */
 export class UnsubmittedTexts {
   #texts: readonly string[];
@@ -30,7 +30,7 @@ export class UnsubmittedTexts {
     this.#texts = texts.slice(-UNSUBMITTED_KEEP);
   }
 
-  /** `drawn`: the composer as it showed this text, when it was seen alone in it. */
+  /** `drawn`: the composer when it showed this text and nothing else, if that was seen. */
   left(text: string, drawn?: string): void {
     this.#texts = [...this.#texts, text].slice(-UNSUBMITTED_KEEP);
     this.#drawn = drawn;
@@ -65,8 +65,8 @@ export class UnsubmittedTexts {
   }
 
   /**
-   * True if no person's text is in it. Call it for every composer that is seen: after an empty one, later text is not
-   * ours.
+   * True if the composer contains no person's text. Call it for every composer that is seen: after an empty one, later
+   * text is not ours.
    */
   isOurs(composer: Composer, quietMs: number, now: number): boolean {
     if (composer.text === "" && quietMs >= QUIET_MS) this.#residue = "";
@@ -77,7 +77,7 @@ export class UnsubmittedTexts {
     return this.knows(composer);
   }
 
-  /** True if all typed text has been drawn, or would have been. */
+  /** True if all typed text has been drawn, or has had enough time to be drawn. */
   #isDrawn(quietMs: number, now: number): boolean {
     if (this.#undrawnSince === undefined) return true;
     if (now - quietMs <= this.#undrawnSince) return false;
@@ -85,7 +85,7 @@ export class UnsubmittedTexts {
     return now - this.#drawnAt >= LATE_MS;
   }
 
-  /** True if it holds one of them, or several in a row, and nothing else. */
+  /** True if the composer holds one of the texts, or several in a row, and nothing else. */
   knows(composer: Composer): boolean {
     if (this.#texts.length === 0) return false;
     if (composer.text === this.#drawn) return true;
@@ -93,7 +93,7 @@ export class UnsubmittedTexts {
   }
 }
 
-/** The last one first, because it is the most probable. */
+/** All sequences of consecutive texts, those that end with the last text first: they are the most probable. */
 function runsOf(texts: readonly string[]): readonly (readonly string[])[] {
   const ends = texts.map((_, i) => texts.length - i);
   return ends.flatMap((end) => texts.slice(0, end).map((_, i) => texts.slice(end - 1 - i, end)));

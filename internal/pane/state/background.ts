@@ -3,7 +3,7 @@ import { foldedLine } from "../../base/sanitise.ts";
 import type { BackgroundTask } from "../../session/types.ts";
 
 const MAX_TITLE = 200;
-/** The most tasks listed of one kind, whatever a screen shows. */
+/** The most tasks of one kind that are listed, whatever a screen shows. */
 const MAX_COUNT = 100;
 const ONE_SHELL: BackgroundCount = { kind: "shell", count: 1 };
 
@@ -47,7 +47,10 @@ function corrected(tasks: readonly Omit<BackgroundTask, "since">[], { kind, coun
   return [...others, ...kept, ...added];
 }
 
-/** A task that only a screen had counted now has a name: its start is when it was counted. Each is used once. */
+/**
+ * Returns a function that finds the earlier entry of a task that only a screen had counted and that now has a name: the
+ * task keeps the time at which it was counted. Each entry is used once.
+ */
 function unnamedOf(before: readonly BackgroundTask[], listed: readonly { readonly id: string }[]) {
   const ids = new Set(listed.map(({ id }) => id));
   const free = before.filter(({ id, kind }) => id.startsWith(unnamedId(kind, "")) && !ids.has(id));
@@ -59,7 +62,7 @@ function unnamedOf(before: readonly BackgroundTask[], listed: readonly { readonl
 
 const unnamedId = (kind: BackgroundKind, index: number | "") => `${kind}-${index === "" ? "" : index + 1}`;
 
-/** Both come from an agent, which may have them from anywhere. */
+/** Ids and titles come from an agent, which may have taken them from anywhere. */
 function shortLine(text: string): string {
   const plain = foldedLine(text);
   const characters = Array.from(plain.slice(0, 2 * MAX_TITLE + 2));

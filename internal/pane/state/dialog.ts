@@ -3,14 +3,14 @@ import type { DialogView, ScreenView } from "../../agents/profile.ts";
 import { plainText } from "../../base/sanitise.ts";
 import type { Dialog } from "../../session/types.ts";
 
-/** Stands in front of the selected choice, or blanks in front of the others. */
+/** The mark before the selected choice, or the blanks before the others. */
 const SELECTION_MARK = /^[ \t]*(?:[❯›▶>→●•] ?)?[ \t]*/gm;
-/** Stands in front of the selected one of several buttons in a row. */
+/** The mark before the selected one of several buttons in a row. */
 const BUTTON_MARK = / {2}❯ (?=\S)/g;
 
 /**
- * A dialog as callers see it: plain text only, with an id that changes when its content does, not when the
- * selection moves.
+ * A dialog as callers see it: plain text only, with an id that changes when the dialog's content changes, but not when
+ * the selection moves.
  */
 export function dialogFrom(view: DialogView, since: number): Dialog {
   const labels = view.choices.map((choice) => [choice.key, choice.label]);

@@ -3,10 +3,7 @@ import type { BackgroundTask } from "../../session/types.ts";
 import { backgroundTasks } from "./background.ts";
 import { FILE_LAG_MS, type JudgeSignals } from "./judge.ts";
 
-/**
- * The tasks behind the agent's turns as its hooks named them, and the list that follows from that and the other
- * sources.
- */
+/** The agent's background tasks as its hooks named them, and the list that results from these and the other sources. */
 export class HookedTasks {
   #told: { readonly tasks: readonly ReportedTask[]; readonly at: number } | undefined;
 
@@ -18,7 +15,7 @@ export class HookedTasks {
     this.#told = { tasks: this.#told.tasks.filter(({ id }) => !ended.has(id)), at: this.#told.at };
   }
 
-  /** A new life of the agent: its tasks ended with the life before. */
+  /** Call it when the agent has been started again: its tasks ended with its earlier life. */
   clear(): void {
     this.#told = undefined;
   }

@@ -15,7 +15,7 @@ export interface JudgeSignals {
   readonly lastOutputAt?: number | undefined;
   /**
    * When the agent's processes were last seen to compute or write. They are checked only shortly before the agent would
-   * count as stalled, and while it does.
+   * count as stalled, and while it counts as stalled.
    */
   readonly lastWorkAt?: number | undefined;
   /** When the last text was typed. Until the agent prints something after it, the agent may be hanging. */
@@ -37,11 +37,11 @@ export interface ScreenSign {
 }
 
 export type ProcessSign =
-  /** It has not been observed yet. */
+  /** The agent's process has not been observed yet. */
   | { readonly type: "expected" }
   | { readonly type: "alive" }
   | { readonly type: "stopping" }
-  /** `restartDue`: it will be started again. */
+  /** `restartDue`: the agent will be started again. */
   | { readonly type: "dead"; readonly restartDue: boolean; readonly crashLoop: boolean };
 
 export interface Verdict {
@@ -250,7 +250,7 @@ function judgeIdle(signals: JudgeSignals, now: number): Verdict | undefined {
 
 /** Idle by the screen alone. After a hook's report of work, nothing may have moved for longer than otherwise. */
 function judgeStill(screen: ScreenSign, { hook, submittedAt = 0 }: JudgeSignals, now: number): Verdict {
-  // A screen that shows a wait for sub-agents counts the seconds: that movement is no sign of work.
+  // A screen that shows a wait for sub-agents counts the seconds: that movement is not a sign of work.
   const agents = screen.view.background?.some(({ kind }) => kind === "subagent");
   const since = agents ? screen.since : Math.max(screen.since, screen.stillSince);
   const denied = hook !== undefined && isBusyEvent(hook.event);
