@@ -9,16 +9,16 @@ export interface Redraw {
   readonly text: string;
   readonly cols: number;
   readonly rows: number;
-  /** It holds the history too, as deep as the emulator keeps it. */
+  /** True if `text` draws the history too, as deep as the emulator keeps it. */
   readonly hasHistory: boolean;
 }
 
 /** Something that happens to the screen between two bytes. */
 interface Turn {
   readonly at: bigint;
-  /** Skips the bytes before it that are not drawn yet. */
+  /** True if the bytes before `at` that are not drawn yet are skipped. */
   readonly skips: boolean;
-  /** Calls `drawn` at the moment when it has happened. */
+  /** Makes the change, and calls `drawn` at the moment when the screen has changed. */
   readonly run: (drawn: () => void) => Promise<void>;
   readonly done: () => void;
 }
@@ -36,13 +36,19 @@ export interface DrawingOptions {
   readonly rows: number;
   /** Lines of history that the emulator keeps. */
   readonly scrollback: number;
-  /** If this many bytes behind, the remaining bytes are not drawn: the screen is fetched again. */
+  /**
+   * When the drawing is more than this many bytes behind, the screen is fetched again and the remaining bytes are not
+   * drawn.
+   */
   readonly behindBytes: number;
 }
 
-/** Drawn at once, so that reading and answering come in between. */
+/** Bytes that are drawn in one go; other work runs between two slices. */
 const SLICE_BYTES = 16 * 1024;
-/** If this far behind while bytes keep coming, drawing leaves most of the time to code that only passes bytes on. */
+/**
+ * When the drawing is this far behind while bytes keep coming, it leaves most of the time to code that only passes
+ * bytes on.
+ */
 const HURRY_BYTES = 256 * 1024;
 const HURRY_PAUSE_MS = 8;
 const STILL_COMING_MS = 20;
@@ -61,12 +67,12 @@ export class Drawing {
    * Notified when the screen has fallen too far behind the bytes, or is not known to the byte: it needs a `replace`.
    */
   readonly lags = new SignalBus();
-  /** Rows that scroll off are reported: no slice may scroll more of them than the emulator's history holds. */
+  /** True if rows that scroll off are reported: no slice may scroll off more rows than the emulator's history holds. */
   isReported = false;
   readonly #deps: DrawingDeps;
   readonly #behindBytes: bigint;
   #turns: Turn[] = [];
-  /** `again`: something to draw came while it was drawing. */
+  /** `again`: something to draw came while the drawing was running. */
   #work: "none" | "drawing" | "again" = "none";
   #drawnTo: bigint;
   #isKnown = false;
@@ -105,13 +111,13 @@ export class Drawing {
     return this.#isWhole;
   }
 
-  /** The screen may be another than the bytes would make. */
+  /** Call it when the screen may differ from what the bytes would draw. */
   doubt(): void {
     this.#isExact = false;
     this.lags.notify();
   }
 
-  /** New bytes are in the ring. */
+  /** Call it when new bytes are in the ring. */
   draw(): void {
     if (this.#work !== "none") {
       this.#work = "again";
@@ -125,7 +131,7 @@ export class Drawing {
     });
   }
 
-  /** Resolves with true once all bytes taken until now are drawn, with false when that takes longer than `ms`. */
+  /** Resolves with true once all bytes taken so far are drawn, or with false if that takes longer than `ms`. */
   async drawn(ms: number): Promise<boolean> {
     const { clock, ring } = this.#deps;
     const goal = ring.end;
@@ -139,7 +145,7 @@ export class Drawing {
     return true;
   }
 
-  /** Resolves once anything was drawn, at the latest after `ms`: until then an empty screen proves nothing. */
+  /** Resolves once anything has been drawn, or after `ms`. Before anything is drawn, an empty screen proves nothing. */
   async known(ms: number): Promise<void> {
     const { clock } = this.#deps;
     const end = clock.monotonicMs() + ms;
@@ -149,8 +155,8 @@ export class Drawing {
   }
 
   /**
-   * Runs a change of the screen when it shows the bytes up to `at`; with `skips` at once, and continues to draw from
-   * there.
+   * Runs a change of the screen when the screen shows the bytes up to `at`. With `skips`, runs it at once and then
+   * continues to draw from `at`.
    */
   turn(at: bigint, skips: boolean, run: Turn["run"]): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -162,8 +168,8 @@ export class Drawing {
   }
 
   /**
-   * Puts another screen in place of the drawing of all bytes up to `at`. `isExact`: it contains the bytes before `at`,
-   * not one more or less.
+   * Puts another screen in place of the drawing of all bytes up to `at`. `isExact`: the new screen shows exactly the
+   * bytes before `at`.
    */
   replace(redraw: Redraw, at: bigint, isExact: boolean): Promise<void> {
     const overtaken = this.#turns.filter((turn) => turn.at <= at);
@@ -201,7 +207,7 @@ export class Drawing {
     turn.done();
   }
 
-  /** False if there is nothing to draw, or if it is no longer held because a replacement is under way. */
+  /** False if there is nothing to draw, or if the next bytes are no longer held and a replacement is under way. */
   async #drawSlice(before: Turn | undefined): Promise<boolean> {
     const room = before === undefined ? SLICE_BYTES : Math.min(SLICE_BYTES, Number(before.at - this.#drawnTo));
     const data = this.#deps.ring.read(this.#drawnTo, room);

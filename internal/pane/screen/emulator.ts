@@ -12,7 +12,10 @@ import { type TmuxTerminal, tmuxTerminal } from "./tmux-terminal.ts";
 export interface EmulatorOptions {
   readonly cols: number;
   readonly rows: number;
-  /** History kept here; deeper history is tmux's. At most about 2000, each line costs 12 bytes a column. */
+  /**
+   * Lines of history kept here; tmux has the deeper history. At most about 2000, because each line costs 12 bytes a
+   * column.
+   */
   readonly scrollback: number;
 }
 
@@ -90,7 +93,7 @@ export class Emulator {
     return { x: Math.min(cursorX, this.#terminal.cols - 1), y: cursorY };
   }
 
-  /** Whether nothing is after the cursor in its row of the main screen. */
+  /** True if nothing follows the cursor in its row of the main screen. */
   get isAtRowEnd(): boolean {
     const { normal } = this.#terminal.buffer;
     return (normal.getLine(normal.baseY + normal.cursorY)?.translateToString(true, normal.cursorX) ?? "") === "";
@@ -104,7 +107,7 @@ export class Emulator {
     this.#reporter.listen(listener);
   }
 
-  /** The lines that have a row on the main screen, top to bottom; lines that have scrolled off are reported before. */
+  /** Reports the lines that have scrolled off, and returns those that have a row on the main screen, top to bottom. */
   standingLines(): readonly MainLine[] {
     this.#reporter.tell(true);
     return this.#reporter.standing();
@@ -125,7 +128,10 @@ export class Emulator {
     return this.#reporter.history();
   }
 
-  /** These standing lines have been reported: they are not when they scroll off, as long as they do not change. */
+  /**
+   * Call it when these standing lines have been reported: they are not reported again when they scroll off, unless they
+   * change.
+   */
   markReported(lines: readonly MainLine[]): void {
     this.#reporter.reported(lines);
   }

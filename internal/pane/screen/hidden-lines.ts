@@ -1,11 +1,11 @@
 import type { MainLine } from "./main-lines.ts";
 
-/** The most lines of a screen that is not known exactly that are looked for later. */
+/** The most lines that are remembered, to find them again once the screen is known exactly. */
 const KEPT = 2000;
 
 /**
- * The lines of a main screen that was drawn from behind an alternate one, where tmux cuts its captures: as they were
- * before, with the text printed behind them since.
+ * The lines of a main screen that was drawn from a capture made while an alternate screen covered it, which tmux cuts:
+ * the lines as they were before, followed by the text printed since.
  */
 export class HiddenLines {
   /** All of them have been reported. */
@@ -33,7 +33,7 @@ export class HiddenLines {
     return [...before, ...behind];
   }
 
-  /** These came after them, and have been reported. */
+  /** Adds lines that were printed after the others and have been reported. */
   printed(lines: readonly MainLine[]): void {
     const all = this.with(lines.map((line) => ({ ...line, isReported: false })));
     this.#lines = all.slice(-KEPT).map((line) => ({ ...line, isReported: true }));

@@ -9,7 +9,7 @@ export interface PaneHistory {
 /** The part of the history that the emulator holds. */
 interface HeldHistory {
   readonly historyLines: number;
-  /** Lines that it can hold at most. */
+  /** The most lines that the emulator can hold. */
   readonly cap: number;
 }
 
@@ -19,8 +19,8 @@ const CACHE_MS = 250;
 const ANSWER_MS = 250;
 
 /**
- * The number of lines that have scrolled off the screen, as tmux counts them: the emulator knows it until its own
- * history is full.
+ * The number of lines that have scrolled off the screen, as tmux counts them. The emulator knows the number until its
+ * own history is full.
  */
 export class HistorySize {
   readonly #clock: Clock;
@@ -30,7 +30,7 @@ export class HistorySize {
     this.#clock = clock;
   }
 
-  /** The emulator's count where tmux is away or does not answer within 250 ms. */
+  /** Returns the emulator's own count if tmux is away or does not answer within 250 ms. */
   async lines({ historyLines, cap }: HeldHistory, pane: PaneHistory | undefined): Promise<number> {
     if (historyLines < cap || pane === undefined) return historyLines;
     const now = this.#clock.monotonicMs();

@@ -1,4 +1,4 @@
-/** More pairs than this are not compared: the lines in question then count as others. */
+/** More pairs than this are not compared: the lines in question then count as different. */
 const MAX_PAIRS = 2_000_000;
 
 interface Line {
@@ -26,7 +26,7 @@ export function findAgain(
     partOf[fresh[k]?.index ?? -1] = old[match]?.index ?? -1;
   });
   const isBroken: number[] = [];
-  let next = 0; // the line of `old` that is expected
+  let next = 0; // the line of `old` that is expected next
   for (const [k, { index }] of fresh.entries()) {
     const match = matches[k] ?? -1;
     if (match !== -1) next = match + 1;
@@ -45,7 +45,7 @@ function withText(lines: readonly Line[]): readonly { readonly text: string; rea
   return lines.map(({ text }, index) => ({ text: text.trimEnd(), index })).filter(({ text }) => text !== "");
 }
 
-/** Behind the last of the lines from `from` on that together are `whole`, at least two; -1: they are not. */
+/** The index after the last of the lines, two or more from `from` on, that make up `whole`; -1 if they do not. */
 function endOfParts(whole: string, lines: readonly Line[], from: number): number {
   let left = whole;
   for (let i = from; i < lines.length; i++) {
@@ -53,7 +53,7 @@ function endOfParts(whole: string, lines: readonly Line[], from: number): number
     if (text === "" || !left.startsWith(text)) return -1;
     left = left.slice(text.length);
     if (left === "") return i > from ? i + 1 : -1;
-    if (!(lines[i + 1]?.text ?? "").startsWith(" ")) left = left.trimStart(); // blanks that the end of the row lost
+    if (!(lines[i + 1]?.text ?? "").startsWith(" ")) left = left.trimStart(); // the row has lost the blanks at its end
   }
   return -1;
 }
@@ -88,7 +88,7 @@ export function matchLines<T>(before: readonly T[], after: readonly T[]): Int32A
   return found;
 }
 
-/** Lengths of longest common subsequences of the rests from (i, j) on. */
+/** The length of the longest common subsequence of what follows from each (i, j) on. */
 function lengthsOf<T>(before: readonly T[], after: readonly T[]): Uint16Array {
   const width = after.length + 1;
   const lengths = new Uint16Array((before.length + 1) * width);

@@ -5,17 +5,19 @@ import { rowText } from "./screen-lines.ts";
 /** A line of the main screen: rows that the terminal wrapped are one. */
 export interface MainLine {
   readonly text: string;
-  /** It was reported before, and has not changed since. */
+  /** True if the line was reported before and has not changed since. */
   readonly isReported: boolean;
-  /** `text` follows a part that was reported before: the history does not hold the whole line. */
+  /**
+   * True if `text` is only the rest of the line: it follows a part that was reported before, or that is no longer held.
+   */
   readonly isRest: boolean;
-  /** It continues in the next one reported: its end is not there yet. */
+  /** True if the line continues in the next one reported: its end is not there yet. */
   readonly hasMore: boolean;
-  /** The cursor is in it: it may not be whole yet. */
+  /** True if the cursor is in the line: the line may not be whole yet. */
   readonly hasCursor: boolean;
-  /** A row of it is on the screen. */
+  /** True if a row of the line is on the screen. */
   readonly isStanding: boolean;
-  /** Its rows, counted from the oldest; `end` is the first one after it. */
+  /** The line's rows, counted from the oldest; `end` is the first row after the line. */
   readonly start: number;
   readonly end: number;
 }

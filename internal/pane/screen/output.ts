@@ -16,7 +16,7 @@ export interface OutputOptions {
   readonly rawBytes: number;
   /** Names the stream; offsets are never used twice within one. */
   readonly epoch: string;
-  /** Offset of the first byte to come: above everything that was handed out before. */
+  /** Offset of the first byte to come; greater than every offset that was handed out before. */
   readonly startOffset: bigint;
 }
 
@@ -34,7 +34,7 @@ export interface DrawingListener {
   lost(range: Gap): void;
   /** As in `ScrollListener`. */
   vanished(lines: readonly MainLine[]): boolean;
-  /** The program is erasing the whole main screen; it can still be read. */
+  /** The program is erasing the whole main screen; the old content can still be read. */
   erasing(): void;
   /** The program has thrown the history away: it may print the same rows again. */
   cleared(): void;
@@ -48,7 +48,7 @@ export interface Turning {
   readonly redraw: string;
 }
 
-/** If this far behind, the remaining bytes are not drawn: the screen is fetched again. */
+/** When the drawing is further behind than this, the screen is fetched again and the remaining bytes are not drawn. */
 const BEHIND_BYTES = 4 * 1024 * 1024;
 const TURNINGS_KEPT = 8;
 /** How long a reader of the screen waits for received bytes to be drawn. */
@@ -112,7 +112,7 @@ export class OutputStream implements ScreenSource {
     return this.#lastGap;
   }
 
-  /** From now on; one listener. */
+  /** Notifies the listener from now on. There can be only one. */
   listen(listener: DrawingListener): void {
     this.#listener = listener;
     this.#drawing.isReported = true;
@@ -127,7 +127,7 @@ export class OutputStream implements ScreenSource {
     });
   }
 
-  /** Takes bytes in: those who read bytes have them at once, the screen shows them a moment later. Keeps `data`. */
+  /** Takes bytes: readers of bytes have them at once, and the screen shows them a moment later. Keeps `data`. */
   take(data: Uint8Array): void {
     this.#printed = { at: this.#clock.monotonicMs(), wall: this.#clock.now() };
     this.ring.push(data);
@@ -136,12 +136,15 @@ export class OutputStream implements ScreenSource {
     this.#drawing.draw();
   }
 
-  /** Resolves with true once all bytes taken until now are drawn, with false when that takes longer than `ms`. */
+  /** Resolves with true once all bytes taken so far are drawn, or with false if that takes longer than `ms`. */
   drawn(ms = Number.POSITIVE_INFINITY): Promise<boolean> {
     return this.#drawing.drawn(ms);
   }
 
-  /** The screen is more than some MiB behind: it needs a `redraw`. */
+  /**
+   * True if the screen has fallen several MiB behind, or the next bytes to draw are no longer held: it needs a
+   * `redraw`.
+   */
   get isBehind(): boolean {
     return this.#drawing.isBehind;
   }
@@ -173,8 +176,8 @@ export class OutputStream implements ScreenSource {
 
   /**
    * Sets the screen as it was at offset `at`, in place of drawing the bytes up to there; later bytes are drawn on top.
-   * Watchers of bytes notice nothing. Does nothing if the drawing has already passed `at`. `isExact`: the screen
-   * contains the bytes before `at`, not one more or less.
+   * Watchers of bytes notice nothing. Does nothing if the drawing has already passed `at`. `isExact`: the screen shows
+   * exactly the bytes before `at`.
    */
   async redraw(redraw: Redraw, at: bigint, isExact: boolean): Promise<void> {
     if (at < this.drawnTo || at > this.ring.end) return;
@@ -183,14 +186,16 @@ export class OutputStream implements ScreenSource {
     this.#listener?.moved(false);
   }
 
-  /** Gives the window another size from now on. Its content is moved as terminals do it, until it is known exactly. */
+  /**
+   * Gives the window another size from now on. The content moves as in any terminal, until the screen is known exactly.
+   */
   resize(wantedCols: number, wantedRows: number): Promise<void> {
     const { cols, rows } = withinBounds(wantedCols, wantedRows);
     return this.#drawing.turn(this.ring.end, false, (drawn) => {
       drawn();
       if (cols === this.emulator.cols && rows === this.emulator.rows) return Promise.resolve();
       this.#drawing.doubt();
-      this.emulator.holdLines(true); // what the program draws for the new size may have been drawn at the old one
+      this.emulator.holdLines(true); // bytes meant for the new size may have been drawn at the old one
       this.emulator.resize(cols, rows);
       this.#listener?.moved(true);
       this.bytes.notify();
@@ -198,7 +203,9 @@ export class OutputStream implements ScreenSource {
     });
   }
 
-  /** A new life of the agent in the same pane: the screen moves into the history and modes end, as tmux does it. */
+  /**
+   * A new life of the agent in the same pane: the screen moves into the history and the modes are reset, as by tmux.
+   */
   renew(): Promise<void> {
     const at = this.ring.end;
     return this.#drawing.turn(at, false, async () => {
@@ -222,12 +229,12 @@ export class OutputStream implements ScreenSource {
     return this.#drawing.isWhole;
   }
 
-  /** Resolves once anything was drawn, at the latest after `ms`: until then an empty screen proves nothing. */
+  /** Resolves once anything has been drawn, or after `ms`. Before anything is drawn, an empty screen proves nothing. */
   known(ms: number): Promise<void> {
     return this.#drawing.known(ms);
   }
 
-  /** In a flood it may be up to some MiB behind. */
+  /** The current screen; in a flood it may be several MiB behind. */
   async current(): Promise<Screen> {
     await this.drawn(CURRENT_WAIT_MS);
     return this.emulator.screen();

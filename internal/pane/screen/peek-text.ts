@@ -2,7 +2,7 @@ import { DomainError } from "../../base/errors.ts";
 
 export interface TextRow {
   readonly text: string;
-  /** Goes on from the row above without a line break. */
+  /** True if the row continues the row above without a line break. */
   readonly wrapped: boolean;
 }
 
@@ -10,7 +10,7 @@ const PEEK_DEFAULT_LINES = 50;
 const PEEK_MAX_LINES = 100_000;
 
 /**
- * The largest answer to a peek, in bytes; older lines go first.
+ * The largest answer to a peek, in bytes. Older lines are left out first.
  * @internal
  */
 export const PEEK_MAX_BYTES = 3 * 1024 * 1024;
@@ -30,7 +30,8 @@ export function linesWanted(lines: number): number {
 }
 
 /**
- * Rows put together where the terminal wrapped them. The first row is alone even if its beginning has been cut off.
+ * Joins rows where the terminal wrapped them. The first row begins a line even if it continues a row that is not in
+ * `rows`.
  */
 export function joinRows(rows: readonly TextRow[]): string[] {
   const lines: string[] = [];
@@ -43,8 +44,8 @@ export function joinRows(rows: readonly TextRow[]): string[] {
 }
 
 /**
- * Exactly the last `count` lines (Infinity: all); blank lines below the last one with text do not count. Styling must
- * have been split off before the trim: `isBlank` says what counts as blank.
+ * The last `count` lines (Infinity: all), up to `PEEK_MAX_BYTES`; blank lines below the last one with text do not
+ * count. `isBlank` decides what counts as blank: for styled lines it must ignore the styles.
  */
 export function lastLines(
   lines: readonly string[],

@@ -71,19 +71,19 @@ export class Peeker {
     const near = request.all || request.ansi || !isDrawn ? undefined : this.#near(count, request.joinWrapped);
     const found =
       near ?? (await this.#fromTmux(count, request, pane, signal)) ?? this.#allOfEmulator(count, request.joinWrapped);
-    const facts = this.#facts(); // of the same moment as the lines
+    const facts = this.#facts(); // taken at the same moment as the lines
     const held = { historyLines: this.#output.emulator.historyLines, cap: EMULATOR_SCROLLBACK };
     return { ...found, ...facts, historyLines: await this.#history.lines(held, this.#pane()) };
   }
 
-  /** As `#fromEmulator`; computes the answer once for the same request on the same screen. */
+  /** Like `#fromEmulator`, but computes the answer only once for the same request on the same screen. */
   #near(count: number, join: boolean) {
     const key = `${this.#output.emulator.version} ${count} ${join}`;
     if (this.#nearest?.key !== key) this.#nearest = { key, found: this.#fromEmulator(count, join) };
     return this.#nearest.found;
   }
 
-  /** The last lines as the emulator has them, without asking tmux; undefined when it does not hold enough. */
+  /** The last lines as the emulator has them, without asking tmux; undefined when the emulator does not hold enough. */
   #fromEmulator(count: number, join: boolean) {
     const { emulator } = this.#output;
     const held = emulator.historyLines + emulator.rows;

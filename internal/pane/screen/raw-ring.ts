@@ -1,4 +1,4 @@
-/** Chunks are joined up to this size, so that an agent that prints byte by byte does not cost an object a byte. */
+/** Chunks are joined up to this size, so that an agent that prints byte by byte does not cost one object per byte. */
 const BLOCK_BYTES = 4096;
 
 /**
@@ -29,7 +29,7 @@ export class RawRing {
     return this.#end;
   }
 
-  /** The bytes from there on can be read, or it is the end. */
+  /** True if the bytes from `offset` on can be read, or if `offset` is the end. */
   holds(offset: bigint): boolean {
     return this.read(offset, 1) !== undefined;
   }

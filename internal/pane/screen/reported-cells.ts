@@ -6,8 +6,8 @@ const WORDS_A_CELL = 3;
 const BACKGROUND = 2;
 
 /**
- * Marks cells of the main screen and its history as reported. A mark stays with the cell's content: it follows it when
- * lines are wrapped again at another width, scroll or come back, and is gone when something else is printed there.
+ * Marks cells of the main screen and its history as reported. A mark stays with the cell's content when lines are
+ * wrapped again at another width, scroll or come back, and is gone when something else is printed in the cell.
  */
 export class ReportedCells {
   readonly #terminal: Habitual;
@@ -16,7 +16,7 @@ export class ReportedCells {
     this.#terminal = terminal;
   }
 
-  /** The row's first cell is marked; rows count from the oldest. */
+  /** True if the row's first cell is marked; rows count from the oldest. */
   isReported(y: number): boolean {
     return isMarked(this.#words(y), 0);
   }
@@ -30,7 +30,10 @@ export class ReportedCells {
     return x;
   }
 
-  /** The first column behind the marked part of the row; undefined: nothing is there, or more marked cells. */
+  /**
+   * The first column behind the marked part of the row; undefined: the row has no marked part, or nothing follows it,
+   * or more marked cells do.
+   */
   addedFrom(y: number): number | undefined {
     const words = this.#words(y);
     const used = insideOf(this.#terminal).buffers.normal.lines.get(y)?.getTrimmedLength() ?? 0;

@@ -4,7 +4,7 @@ import type { TextRow } from "./peek-text.ts";
 
 /** A row of the history. */
 export interface HistoryRow extends TextRow {
-  /** The row below continues from it without a line break. */
+  /** True if the row below continues this one without a line break. */
   readonly hasMore: boolean;
 }
 

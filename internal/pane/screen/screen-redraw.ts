@@ -21,7 +21,7 @@ export function drawRows(buffer: IBuffer, cols: number, rows: number): string {
     const line = buffer.getLine(buffer.baseY + y);
     const next = y + 1 < rows ? buffer.getLine(buffer.baseY + y + 1) : undefined;
     if (y > 0 && line?.isWrapped !== true) pen.print("\r\n");
-    // A wide character that did not fit left the last cell empty, and does so again.
+    // A wide character that did not fit left the last cell empty, and will do so again.
     const isGap =
       next?.isWrapped === true && next.getCell(0)?.getWidth() === 2 && line?.getCell(cols - 1)?.getChars() === "";
     for (let x = 0; x < (isGap ? cols - 1 : cols); x++) {
@@ -74,7 +74,7 @@ class Pen {
   }
 }
 
-/** The cell's style from nothing on, as the parameters of one SGR. */
+/** The cell's whole style, beginning with a reset, as the parameters of one SGR sequence. */
 export function sgrOf(cell: IBufferCell): string {
   let sgr = "0";
   if (cell.isBold()) sgr += ";1";
@@ -99,7 +99,10 @@ function underlineOf(cell: IBufferCell & Extended): string {
   return mode === 0 ? style : `${style};58;5;${underlineColor & 0xff}`;
 }
 
-/** One of the 16 colours is not the same as that entry of the palette: a person may have given it another hue. */
+/**
+ * One of the 16 basic colours is sent as such, not as an entry of the palette: a person's terminal may show the two
+ * differently.
+ */
 function colour(mode: number, value: number, base: 30 | 40): string {
   if (mode === MODE_RGB) return `;${base + 8}${rgb(value)}`;
   if (mode === MODE_PALETTE) return `;${base + 8};5;${value}`;

@@ -4,7 +4,7 @@ import type { Screen } from "../../agents/screen.ts";
 export interface ScreenSource {
   /** The newest screen known. */
   current(signal: AbortSignal): Promise<Screen>;
-  /** Resolves when the screen may have changed since `current`, at the latest after `ms`. */
+  /** Resolves when the screen may have changed since `current`, or after `ms`. */
   changed(ms: number, signal: AbortSignal): Promise<void>;
   /** Milliseconds since the last output that was seen. */
   quietMs(): number;

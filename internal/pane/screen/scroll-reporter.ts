@@ -9,14 +9,14 @@ import type { Habitual } from "./tmux-inside.ts";
 export interface ScrollListener {
   /** Whole lines that have left the main screen for the history, oldest first. */
   scrolled(lines: readonly MainLine[]): void;
-  /** More rows went by at once than the history holds: some before the next ones were never reported. */
+  /** More rows went by at once than the history holds: some rows before the next reported ones were never reported. */
   overflowed(): void;
   /**
-   * The screen was drawn again, and these unreported lines are gone, or are above such lines. Returns true if it has
-   * reported them.
+   * The screen was drawn again, and these unreported lines are gone, or are above lines that are. Returns true if the
+   * listener has reported them.
    */
   vanished(lines: readonly MainLine[]): boolean;
-  /** The program erases all of the main screen now. */
+  /** The program is erasing all of the main screen. */
   erasing(): void;
   /** The program has thrown the history away: it may print the same lines again. */
   cleared(): void;
@@ -35,8 +35,9 @@ const LONG_ROWS = 500;
 const HELD_ROWS = 300;
 
 /**
- * Reports each line that scrolls off the main screen once, when its last row has: through resizes, resets and a history
- * that is cleared. Reported cells are marked, so the mark follows the content through reflow.
+ * Reports each line that scrolls off the main screen exactly once, when its last row has scrolled off, even through
+ * resizes, resets and a history that is cleared. Reported cells are marked, so the mark follows the content through
+ * reflow.
  */
 export class ScrollReporter {
   readonly #buffers: Scrolling["buffer"];
@@ -45,7 +46,7 @@ export class ScrollReporter {
   readonly #scrollback: number;
   #listener: ScrollListener | undefined;
   #isHeld = false;
-  /** The main screen is not known exactly. */
+  /** Defined while the main screen is not known exactly. */
   #hidden: HiddenLines | undefined;
 
   constructor(terminal: Scrolling, scrollback: number) {
@@ -65,7 +66,7 @@ export class ScrollReporter {
     this.begin();
   }
 
-  /** Nothing is reported until `resume` is called. */
+  /** Reports nothing until `resume` is called. */
   pause(): { resume(): void } {
     const listener = this.#listener;
     this.#listener = undefined;
@@ -82,8 +83,8 @@ export class ScrollReporter {
   }
 
   /**
-   * With `isHeld`, lines wait in the history until the screen is known exactly, as far as there is room. `tell` reports
-   * the waiting lines.
+   * With `isHeld`, lines wait in the history until the screen is known exactly, as long as there is room. `tell`
+   * reports the waiting lines.
    */
   hold(isHeld: boolean): void {
     this.#isHeld = isHeld;
@@ -128,7 +129,7 @@ export class ScrollReporter {
     return this.#lines.from(0, baseY).filter(({ end }) => end <= baseY);
   }
 
-  /** These have been reported. */
+  /** Marks these lines as reported. */
   reported(lines: readonly MainLine[]): void {
     this.#hidden?.printed(lines.filter(({ isReported }) => !isReported));
     for (const { start, end } of lines) this.#cells.mark(start, end);
@@ -141,7 +142,7 @@ export class ScrollReporter {
     return this.#hidden === undefined ? lines : this.#hidden.with(lines);
   }
 
-  /** The main screen has to be drawn again: until then its lines wait. */
+  /** True if the main screen has to be drawn again: until then its lines wait. */
   get isMainUnknown(): boolean {
     return this.#hidden !== undefined && this.#buffers.active.type === "normal";
   }
@@ -204,8 +205,8 @@ export class ScrollReporter {
   }
 
   /**
-   * Reports lines that are gone, with the lines above them, if the listener takes them: those before the returned
-   * index.
+   * Reports lines that are gone, with the lines above them. Returns the index after the last reported line; 0 if the
+   * listener does not take them.
    */
   #reportVanished(before: readonly MainLine[], found: ReadonlySet<number>): number {
     const vanished = before.findLastIndex(
@@ -232,7 +233,7 @@ export class ScrollReporter {
     this.tell(true);
     const { baseY } = this.#buffers.normal;
     const start = this.#lines.startOf(baseY);
-    // The part in the history of a line that is partly on the screen would be lost.
+    // If a line is partly on the screen, its part in the history would be lost.
     const part = this.#lines.line(start, baseY, true);
     if (start < baseY && !part.isReported) listener.scrolled([part]);
     listener.cleared();
@@ -246,7 +247,8 @@ export class ScrollReporter {
   }
 
   /**
-   * `move` brings rows of a screen that is erased into the history: they are reported only by `erasing`.
+   * Call it when the screen is erased. `move` brings its rows into the history: the listener learns of them only by
+   * `erasing`.
    */
   erasing(move: () => void): void {
     this.tell(true);
@@ -255,12 +257,12 @@ export class ScrollReporter {
     this.begin();
   }
 
-  /** Whole lines above this row count as reported. */
+  /** Marks the whole lines above this row as reported. */
   #markHistory(end: number): void {
     this.#cells.mark(0, this.#lines.startOf(end));
   }
 
-  /** `isCut`: the text before it is no longer held. */
+  /** The first row that has not been reported. `isCut`: the text before that row is no longer held. */
   #firstUntold(): { readonly from: number; readonly isCut: boolean } {
     const { baseY } = this.#buffers.normal;
     let from = baseY;

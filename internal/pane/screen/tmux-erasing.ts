@@ -1,12 +1,12 @@
 import { act, type Habitual, type Inside, type InsideBuffer, insideOf, inWholeScreen } from "./tmux-inside.ts";
 
-/** A callback that gets a function that moves rows, and must call it. */
+/** A callback that is given a function that moves rows, and must call that function. */
 export type Moved = (move: () => void) => void;
 
 /**
  * Makes the emulator move rows into the history as tmux does: the main screen when all of it is erased, and the first
- * row of any region that scrolls. Also, a row that wrapping adds gets no background colour, and no row continues an
- * erased one.
+ * row of any region that scrolls. Also, a row that wrapping adds gets no background colour, and no row counts as the
+ * continuation of an erased one.
  */
 export function learnTmuxErasing(terminal: Habitual, moved: Moved): void {
   const { parser } = terminal;

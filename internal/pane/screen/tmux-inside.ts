@@ -7,7 +7,7 @@ export interface InsideLine {
   isWrapped: boolean;
   getTrimmedLength(): number;
   getString(x: number): string;
-  /** Adds a character to a cell that has one. Replaced on the prototype, so for all lines. */
+  /** Adds a character to a cell that already has one. It is replaced on the prototype, and thus for all lines. */
   addCodepointToCell(x: number, codePoint: number, width: number): void;
   clone(): InsideLine;
 }
@@ -107,7 +107,7 @@ export function act({ _inputHandler }: Inside, name: ActName, ...numbers: readon
   _inputHandler[name]({ params: numbers, length: numbers.length });
 }
 
-/** The n-th number of a sequence, 1 when it is 0 or not there. */
+/** The n-th number of a sequence; 1 if that number is 0 or missing. */
 export function count(params: readonly (number | number[])[], n = 0): number {
   const param = params[n];
   return typeof param === "number" && param > 0 ? param : 1;

@@ -11,8 +11,8 @@ const WITH_CURSOR = 1049;
 
 /**
  * Makes the emulator save and restore as tmux does: one saved cursor for both screens, with style, character sets and
- * origin mode, and another that belongs to the alternate screen and comes back even when that is not on. Both screens
- * scroll the same rows and have the same tab stops.
+ * origin mode, and another that belongs to the alternate screen and is restored even when the alternate screen is not
+ * on. Both screens scroll the same rows and have the same tab stops.
  */
 export function learnTmuxSaving(terminal: Habitual): void {
   learnCursor(terminal);

@@ -91,8 +91,8 @@ function learnMoves(terminal: Habitual): void {
 }
 
 /**
- * Inserting and deleting lines leaves the cursor in its column. With the cursor outside the scroll region, it affects
- * all rows down to the end of the screen.
+ * Inserting and deleting lines leaves the cursor in its column. If the cursor is outside the scroll region, all rows
+ * down to the end of the screen are affected.
  */
 function learnEdits(terminal: Habitual): void {
   const { parser } = terminal;

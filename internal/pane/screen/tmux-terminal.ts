@@ -9,7 +9,7 @@ export type TmuxTerminal = InstanceType<typeof xterm.Terminal>;
 export interface TmuxTerminalOptions {
   readonly cols: number;
   readonly rows: number;
-  /** Rows of history; there is one at least. */
+  /** Rows of history; at least one is kept. */
   readonly scrollback: number;
 }
 
@@ -41,7 +41,7 @@ export function tmuxTerminal(options: TmuxTerminalOptions, moved?: Moved): TmuxT
 /** A cell accepts a limited number of combining characters, because a program can print them endlessly. */
 function boundCells(terminal: Habitual): void {
   const lines: InsideLine | null = Object.getPrototypeOf(insideOf(terminal).buffer.lines.get(0));
-  if (lines === null || bounded.has(lines)) return; // all emulators have the same
+  if (lines === null || bounded.has(lines)) return; // all emulators share the prototype
   bounded.add(lines);
   const add = lines.addCodepointToCell;
   lines.addCodepointToCell = function (this: InsideLine, x: number, codePoint: number, width: number) {
