@@ -31,7 +31,7 @@ export function journalLine(record: unknown): Buffer {
 /**
  * The lines of an open file from its beginning, read piece by piece: it takes the memory of one line, however long the
  * file is. A last line without a line feed is left out. Lines without a checksum, which earlier versions wrote, are
- * records as long as no line with one came before.
+ * records if no line with a checksum came before them.
  */
 export function* readJournalLines(fd: number): Generator<JournalLine> {
   let hasSums = false;
@@ -55,7 +55,7 @@ function summedLine(bytes: Buffer): JournalLine {
   return isWhole ? { type: "record", json: json.toString("utf8") } : { type: "damaged", bytes };
 }
 
-/** Keeps one byte more than the bound of a line that is too long. */
+/** Keeps one byte more than LINE_MAX_BYTES of a line that is too long, and drops the rest of it. */
 function* readLines(fd: number): Generator<Buffer> {
   const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
   let pending: Buffer[] = [];

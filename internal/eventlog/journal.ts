@@ -19,7 +19,7 @@ import { journalLine, readJournalLines } from "./journal-lines.ts";
  * @internal
  */
 export const JOURNAL_MAX_BYTES = 128 * 1024 * 1024;
-/** The suffix that `setAside` adds. */
+/** The suffix of the file to which damaged data, or a journal that is too large, is set aside. */
 const ASIDE = ".damaged";
 /** The limit of damaged data that is set aside. */
 const ASIDE_MAX_BYTES = 4 * 1024 * 1024;
@@ -36,7 +36,7 @@ export interface JournalReader<T> {
 
 /** The location of a journal, for a folder that is not found by its path alone. */
 export interface JournalFile {
-  /** Valid for calls that follow at once. */
+  /** Valid only for calls that follow at once. */
   readonly path: string;
   /** Removes whatever has the journal's path with this suffix: the file, its replacement, or the data set aside. */
   remove(suffix: "" | ".next" | ".damaged"): void;

@@ -19,7 +19,7 @@ export interface EventSource<T> {
   readonly closed: boolean;
   /** The first event held after a number; `hole`: the reason why the numbers right before it were never held. */
   after(seq: bigint): (Held<T> & { readonly hole?: Missing["reason"] | undefined }) | undefined;
-  /** Resolves when something was appended, the epoch changed or the log was closed after this call. */
+  /** Resolves when, after this call, something is appended, the epoch changes or the log is closed. */
   grown(): Promise<void>;
 }
 

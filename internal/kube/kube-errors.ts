@@ -36,7 +36,7 @@ export class KubeApiError extends DomainError {
   }
 }
 
-/** There was no response: refused, reset, cut off, or an untrusted certificate. */
+/** There was no response: the connection was refused, reset or cut off, or the certificate is not trusted. */
 export class KubeUnreachableError extends DomainError {
   constructor(action: string, cause: unknown) {
     super("unavailable", `cannot ${action}: the Kubernetes API does not answer (${codeOf(cause)})`, { cause });

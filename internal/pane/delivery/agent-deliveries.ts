@@ -252,8 +252,8 @@ export class AgentDeliveries implements Courier {
   }
 
   /**
-   * Removes this text and an earlier one that appeared only after this one had been typed behind it. Does so only if
-   * the composer holds nothing but our texts and this one was not submitted. True if both are removed.
+   * Removes this text and an earlier one in front of it that appeared only after this one had been typed. Does so only
+   * if the composer holds nothing but our texts and this one was not submitted. True if both are removed.
    */
   async #tookOutBoth(result: DeliveryResult, deps: DeliveryDeps, signal: AbortSignal): Promise<boolean> {
     if (result.type !== "done" || result.error !== MIXED || result.submittedMs !== undefined) return false;

@@ -7,7 +7,7 @@ import type { UnconfirmedText } from "./unconfirmed-text.ts";
 export interface Courier {
   /** The facts on which the decision about a message depends, from a fresh look at the screen. */
   situation(signal: AbortSignal): Promise<Situation>;
-  /** One attempt; `onIntent` is called right before the first byte is typed. */
+  /** Makes one attempt; `onIntent` is called right before the first byte is typed. */
   deliver(tracked: TrackedNudge, onIntent: () => void, signal: AbortSignal): Promise<DeliveryResult>;
   /** Judges an attempt whose end was not observed: typed, or `retry` if it is certain that nothing was typed. */
   recover(tracked: TrackedNudge, signal: AbortSignal): Promise<DeliveryResult>;

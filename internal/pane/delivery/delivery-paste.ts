@@ -63,7 +63,7 @@ function isUnavailable(err: unknown): boolean {
   return err instanceof DomainError && err.kind === "unavailable";
 }
 
-/** tmux does not answer, or the pane no longer exists. */
+/** True if the error says that tmux does not answer, or that the pane no longer exists. */
 export function isAway(err: unknown): boolean {
   return isUnavailable(err) || (err instanceof DomainError && err.kind === "precondition");
 }

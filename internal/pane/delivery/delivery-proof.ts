@@ -11,8 +11,8 @@ const HOOK_GRACE_MS = 40;
  */
 const UNSEEN_GRACE_MS = 1000;
 /**
- * A half-drawn screen may show an older text right behind this one, so more text behind it counts only if every look
- * during this time shows it.
+ * A half-drawn screen may show an older text right after this one, so more text after this one counts only if every
+ * look during this time shows it.
  */
 const MORE_MS = 500;
 /** The longest line that a terminal keeps for a program that reads line by line. */

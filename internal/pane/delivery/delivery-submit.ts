@@ -19,7 +19,7 @@ const HANGS_MS = 4000;
 /** The same for the first message in an agent's life: while it starts, OpenCode takes three times as long. */
 const FIRST_HANGS_MS = 3 * HANGS_MS;
 /**
- * How long after an Enter an agent that reports the messages it takes may show no composer, as while it changes
+ * If an agent reports the messages it takes, it may show no composer for this long after an Enter, as while it changes
  * screens.
  */
 const COVERED_MS = 10_000;

@@ -117,8 +117,8 @@ export class ComposerProbe implements Probe {
   }
 
   /**
-   * How the agent repeats the text above its composer after it has taken it: alone, or with more behind it, which are a
-   * person's keys from between the last look and Enter. Unseen if it is folded, wrapped or too short to decide.
+   * How the agent repeats the text above its composer after it has taken it: alone, or followed by more, which a person
+   * typed between the last look and Enter. Unseen if the text is folded, wrapped or too short to decide.
    */
   repeated(screen: Screen, view: ScreenView): "alone" | "more" | "unseen" {
     const { alone, more } = this.#repeats(screen, view.composer);
@@ -155,9 +155,9 @@ interface TailFacts {
 }
 
 /**
- * For unknown programs: searches the end of the text anywhere on the screen. It is there if it occurs more often, or
- * lower down, than before. It has been taken if it moved up or vanished after that, or if the cursor was behind it and
- * went to a new line, which is all that a silent program, or one that repeats it, shows.
+ * For unknown programs: searches for the end of the text anywhere on the screen. The text is there if its end occurs
+ * more often, or lower down, than before. It has been taken if it moved up or vanished after that, or if the cursor was
+ * in its last row and went to a new one: a silent program, or one that repeats the text, shows nothing else.
  */
 export class TailProbe implements Probe {
   readonly #key: string;

@@ -26,7 +26,7 @@ export class UnconfirmedText {
   #probe: TailProbe | undefined;
   #wasSeen = false;
 
-  /** This text was typed and not seen to leave. */
+  /** Call it when this text was typed and not seen to leave. */
   left(text: string): void {
     this.#probe = new TailProbe(text, NOTHING);
     this.#wasSeen = false;

@@ -36,14 +36,17 @@ export class UnsubmittedTexts {
     this.#drawn = drawn;
   }
 
-  /** No text is left in the composer. */
+  /** Call it when no text is left in the composer. */
   gone(): void {
     this.#texts = [];
     this.#drawn = undefined;
     this.undrawn(undefined);
   }
 
-  /** The text typed at that time (monotonic ms) has not been drawn: an empty composer proves nothing for a while. */
+  /**
+   * Notes that the text typed at that time (monotonic ms) has not been drawn: an empty composer proves nothing for a
+   * while. Undefined: all typed text has been drawn.
+   */
   undrawn(since: number | undefined): void {
     this.#undrawnSince = since;
     this.#drawnAt = undefined;

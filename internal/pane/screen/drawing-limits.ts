@@ -4,7 +4,7 @@ const SLICE_LINES = 400;
 const MAX_COLS = 500;
 const MAX_ROWS = 300;
 
-/** The beginning of the data, with at most this many line feeds. */
+/** The beginning of the data, with at most SLICE_LINES line feeds. */
 export function fewLines(data: Uint8Array): Uint8Array {
   let end = -1;
   for (let lines = 0; lines < SLICE_LINES; lines++) {
@@ -14,7 +14,7 @@ export function fewLines(data: Uint8Array): Uint8Array {
   return data.subarray(0, end + 1);
 }
 
-/** A size as it is drawn. */
+/** The size at which a window of that size is drawn. */
 export function withinBounds(cols: number, rows: number): { readonly cols: number; readonly rows: number } {
   return { cols: Math.min(cols, MAX_COLS), rows: Math.min(rows, MAX_ROWS) };
 }

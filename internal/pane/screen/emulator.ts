@@ -265,7 +265,7 @@ export class Emulator {
     return `${REDRAW_RESET}${behind}${screen}${this.#modes.sequence()}${this.#moveTo(active, top)}${this.#penSequence()}`;
   }
 
-  /** A cursor behind the last column was left there by the last printed character: the next one wraps there. */
+  /** A cursor past the last column was left there by the last printed character: the next character wraps. */
   #moveTo(buffer: IBuffer, top = 0): string {
     return buffer.cursorX >= this.cols ? this.#pendingWrap(buffer, top) : moveTo(buffer, top);
   }

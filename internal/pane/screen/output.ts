@@ -92,7 +92,7 @@ export class OutputStream implements ScreenSource {
     return this.#drawing.screens;
   }
 
-  /** The screen has fallen too far behind the bytes. */
+  /** Notified when the screen has fallen too far behind the bytes. */
   get lags(): SignalBus {
     return this.#drawing.lags;
   }
@@ -158,7 +158,7 @@ export class OutputStream implements ScreenSource {
   }
 
   /**
-   * The stream continues after a hole of unknown length; `redraw` is the current history and screen, and `printedAt`
+   * Continues the stream after a hole of unknown length; `redraw` is the current history and screen, and `printedAt`
    * (wall clock, ms) the time of the last output, if known.
    */
   resumeFrom(redraw: Redraw, printedAt?: number): Promise<void> {

@@ -10,7 +10,7 @@ export class RawRing {
   readonly #chunks: { readonly offset: bigint; readonly data: Uint8Array }[] = [];
   #size = 0;
   #end: bigint;
-  /** The block that contains the last chunk, with room behind it; undefined: nothing has been joined to it. */
+  /** The block that contains the last chunk and has room for more; undefined: nothing has been joined to that chunk. */
   #block: Uint8Array | undefined;
 
   /** `capacity` in bytes; `start` is the offset of the first byte to come. */

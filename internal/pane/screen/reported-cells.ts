@@ -31,8 +31,8 @@ export class ReportedCells {
   }
 
   /**
-   * The first column behind the marked part of the row; undefined: the row has no marked part, or nothing follows it,
-   * or more marked cells do.
+   * The first column after the marked part of the row; undefined: the row has no marked part, or nothing follows it, or
+   * more marked cells do.
    */
   addedFrom(y: number): number | undefined {
     const words = this.#words(y);

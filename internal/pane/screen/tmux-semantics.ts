@@ -17,8 +17,8 @@ export function applyTmuxSemantics(terminal: Habitual, moved: Moved = (move) => 
 }
 
 /**
- * A cursor behind the last column stays there when a line feed or an index moves it to another row, and a backspace
- * moves it to the last column. Without automatic wrap, it stops at the last column.
+ * A cursor past the last column stays there when a line feed or an index moves it to another row, and a backspace moves
+ * it to the last column. Without automatic wrap, the cursor stops at the last column.
  */
 function learnLastColumn(terminal: Habitual): void {
   const inside = insideOf(terminal);
@@ -111,7 +111,7 @@ function learnEdits(terminal: Habitual): void {
   };
   parser.registerCsiHandler({ final: "L" }, lines("insertLines"));
   parser.registerCsiHandler({ final: "M" }, lines("deleteLines"));
-  // Behind the last column these sequences do nothing, and the next character still wraps.
+  // Past the last column these sequences do nothing, and the next character still wraps.
   for (const final of ["@", "P", "X"]) parser.registerCsiHandler({ final }, isAtEnd);
   parser.registerCsiHandler({ final: "S" }, (params) => {
     for (let n = Math.min(count(params), regionRows()); n > 0; n--) screen.scroll(handler._eraseAttrData());
