@@ -16,7 +16,7 @@ import {
   TOKEN_FLAGS,
 } from "./flags/flags.ts";
 import { readNatsUser, readServerConfig } from "./nats-config.ts";
-import { readToken } from "./token-config.ts";
+import { readTokenConfig } from "./token-config.ts";
 
 const EXIT_CODES = `Exit codes: 0 done, or drained; 1 a bug, or an address in use; 2 usage or configuration; 3 no such session or
 message; 4 NATS is not reachable or refuses; 6 a stream has other settings; 7 turns were handed back at the drain's
@@ -118,7 +118,7 @@ issuer only, and for 5 minutes at most. With --file it keeps a file with a valid
     ],
   },
   completion: [],
-  run: async (given, context) => (await import("./token.ts")).token(readToken(given), context),
+  run: async (given, context) => (await import("./token.ts")).token(readTokenConfig(given), context),
 };
 
 const dial: Command<typeof DIAL_FLAGS> = {

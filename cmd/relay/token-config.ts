@@ -27,7 +27,7 @@ export interface TokenCommand extends TokenSigner {
 }
 
 /** @throws DomainError `invalid`, naming the flag */
-export function readToken(given: Given<typeof TOKEN_FLAGS>): TokenCommand {
+export function readTokenConfig(given: Given<typeof TOKEN_FLAGS>): TokenCommand {
   noArguments("relay token", given);
   const { values } = given;
   const { ttl: ttlMs = MAX_TOKEN_TTL_MS, cert: certificatePath, file } = values;

@@ -110,7 +110,7 @@ export function runtimeOf(file: FileRuntime | undefined, kind?: string, server?:
 }
 
 /** Reads flags and environment of `threads token`. @throws DomainError `invalid`, naming the flag */
-export function readToken(given: Given<typeof TOKEN_FLAGS>, env: Env): TokenConfig {
+export function readTokenConfig(given: Given<typeof TOKEN_FLAGS>, env: Env): TokenConfig {
   const place = readCommonSettings(given, env);
   const { agent, role = "worker", session, ttl, file } = given.values;
   if (agent === undefined) throw new DomainError("invalid", "threads token needs --agent");

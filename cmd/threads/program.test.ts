@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { CommandContext } from "../../internal/cli/command/command-context.ts";
 import { findCall } from "../../internal/cli/command/find-call.ts";
 import { describeHelp } from "../../test/support/help-of.ts";
-import { readCommonSettings, readServe, readToken } from "./config.ts";
+import { readCommonSettings, readServe, readTokenConfig } from "./config.ts";
 import { threads } from "./program.ts";
 
 const ENV = { HOME: "/home/a", PATH: "/bin", XDG_RUNTIME_DIR: "/run/user/7" };
@@ -13,7 +13,7 @@ async function read(argv: readonly string[], env: Readonly<Record<string, string
   if (call.type !== "run") return { type: call.type };
   const { given } = call;
   const { name: type } = call.command;
-  if (type === "token") return { type, ...readToken(given, env) };
+  if (type === "token") return { type, ...readTokenConfig(given, env) };
   return {
     type,
     ...(type === "migrate" || type === "doctor" ? readCommonSettings(given, env) : readServe(given, env)),

@@ -5,7 +5,7 @@ import type { Command, Program } from "../../internal/cli/command/command.ts";
 import { unknownCommand } from "../../internal/cli/command/unknown-word.ts";
 import { reportConfig } from "../../internal/config/report-config.ts";
 import { readTls } from "../../internal/terminal/trust/tls-files.ts";
-import { readArchive, readCommonSettings, readServe, readToken, tlsOf } from "./config.ts";
+import { readArchive, readCommonSettings, readServe, readTokenConfig, tlsOf } from "./config.ts";
 import { ARCHIVE_FLAGS, CHECK_FLAGS, COMMON_FLAGS, SERVE_FLAGS, TOKEN_FLAGS } from "./flags.ts";
 
 const EXIT_CODES = `Exit codes: 0 done; 1 a bug, or an address in use; 2 usage or configuration; 3 the database cannot be reached, is older
@@ -41,7 +41,7 @@ const token: Command<typeof TOKEN_FLAGS> = {
   },
   completion: [],
   run: async (given, context) => {
-    const config = readToken(given, context.env);
+    const config = readTokenConfig(given, context.env);
     return await (await import("./token.ts")).token(config, context);
   },
 };

@@ -5,10 +5,10 @@ import type { CommandContext } from "../../../internal/cli/command/command-conte
 import { readNamedInput } from "../../../internal/files/named-file.ts";
 import { certificatesOf } from "../../../internal/pki/pem.ts";
 import type { TokenFlags } from "./token-flags.ts";
-import { readToken } from "./token-options.ts";
+import { readTokenOptions } from "./token-options.ts";
 
 export async function runToken(given: Given<TokenFlags>, { out, env, clock }: CommandContext): Promise<number> {
-  const { keyPath, certificatePath, request } = readToken(given, env);
+  const { keyPath, certificatePath, request } = readTokenOptions(given, env);
   const key = signingKeyOf(await readNamedInput(keyPath), keyPath);
   const [certificate] = certificatePath === undefined ? [] : certificatesOf(await readNamedInput(certificatePath));
   out.line(printable`${mintToken(key, { ...request, certificate }, clock.now())}`);

@@ -5,10 +5,10 @@ import { expect, it } from "vitest";
 import { writeProfiles } from "../../../internal/terminal/places/profile-file.ts";
 import { givenTo, usageErrorOf } from "../../../test/support/bridge/gt-usage.ts";
 import { token } from "./token.ts";
-import { readToken } from "./token-options.ts";
+import { readTokenOptions } from "./token-options.ts";
 
 const MUST = ["--jwt-key", "k", "--jwt-issuer", "shop", "--project", "p"];
-const read = (...argv: string[]) => readToken(givenTo(token, argv), { GT_ROLE: "mayor" });
+const read = (...argv: string[]) => readTokenOptions(givenTo(token, argv), { GT_ROLE: "mayor" });
 
 it("requires key, issuer and project, and has defaults for the rest", () => {
   expect(read(...MUST)).toEqual({
@@ -29,7 +29,7 @@ it("takes missing settings from a profile", () => {
   const env = { HOME: folder.path, GT_ROLE: "mayor" };
   const work = { "jwt-key": "/k", "jwt-issuer": "shop", "jwt-audience": "gt-sidecar", project: "p" };
   writeProfiles(env, { current: "work", profiles: { work, other: { ...work, project: "q" } } });
-  const given = (...argv: string[]) => readToken(givenTo(token, argv), env);
+  const given = (...argv: string[]) => readTokenOptions(givenTo(token, argv), env);
   expect(given()).toMatchObject({ keyPath: "/k", request: { issuer: "shop", project: "p", audience: "gt-sidecar" } });
   expect(given("--profile", "other", "--audience", "bridge").request).toMatchObject({
     project: "q",

@@ -14,7 +14,7 @@ export interface TokenOptions {
 }
 
 /** Reads the flags; the profile in use gives the defaults. @throws DomainError `invalid` */
-export function readToken(
+export function readTokenOptions(
   { values, positionals, rest }: Given<TokenFlags>,
   env: Readonly<Record<string, string | undefined>>,
 ): TokenOptions {

@@ -3,7 +3,7 @@ import type * as t from "./types.ts";
 import type { PlannedWake } from "./wake-plan.ts";
 import type { WaitingThread } from "./wake-text.ts";
 
-/** Selects threads, last changed first. `before`: the position of the last thread of the page before. */
+/** Selects threads, most recently changed first. `before`: the position of the last thread of the page before. */
 export interface ThreadQuery {
   /** The agent whose unread messages are counted. */
   readonly agent: string;
@@ -86,8 +86,8 @@ export interface Reads {
   waitingIn(threadIds: readonly string[]): Promise<readonly t.Waiting[]>;
   /** Whether both take part in the same thread. */
   shareThread(agent: string, other: string): Promise<boolean>;
-  /** Whether the agent has a wake that a read or post of it acknowledges: one that was typed or is in work. */
-  isAwaited(agent: string): Promise<boolean>;
+  /** Whether the agent has a wake that its next read or post acknowledges: one that was typed or is being delivered. */
+  hasUnacknowledgedWake(agent: string): Promise<boolean>;
   session(sessionId: string): Promise<t.RuntimeSession | undefined>;
   sessions(): Promise<readonly t.RuntimeSession[]>;
   wakes(query: {
@@ -97,7 +97,7 @@ export interface Reads {
   }): Promise<readonly t.Wake[]>;
   wake(wakeId: string): Promise<t.Wake | undefined>;
   /** Wakes that have not ended, and those with the ids in `also`; of one agent or of all. At most 1,000. */
-  wakesInWork(also: readonly string[], agent?: string): Promise<readonly t.Wake[]>;
+  openWakes(also: readonly string[], agent?: string): Promise<readonly t.Wake[]>;
   attempts(wakeId: string): Promise<readonly t.WakeAttempt[]>;
   escalations(query: {
     readonly state?: t.EscalationState | undefined;
@@ -105,7 +105,7 @@ export interface Reads {
   }): Promise<readonly t.Escalation[]>;
   escalation(id: string): Promise<t.Escalation | undefined>;
   /** Escalations that are not resolved, and those with the ids in `also`. At most 1,000. */
-  escalationsInWork(also: readonly string[]): Promise<readonly t.Escalation[]>;
+  unresolvedEscalations(also: readonly string[]): Promise<readonly t.Escalation[]>;
   /**
    * Verifies every hash of the audit trail and of all threads. Reports the first broken row of each chain, at most 100.
    */
@@ -172,8 +172,8 @@ export interface Tx extends Reads {
   offer(agentId: string, upto: Readonly<Record<string, number>>): Promise<void>;
   wantWakes(wakes: readonly PlannedWake[], reason: string): Promise<void>;
   /**
-   * Records that the agent has acted: its SUBMITTED and UNKNOWN wakes become ACKED. The one in work becomes ACKED when
-   * it ends, if its text had been typed by now.
+   * Records that the agent has acted: its SUBMITTED and UNKNOWN wakes become ACKED. A CLAIMED or QUEUED one becomes
+   * ACKED when it ends, if its text had been typed by now.
    */
   acknowledgeWakes(agentId: string): Promise<void>;
   /** Records that people have been informed of these events of a wake. */

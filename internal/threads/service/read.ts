@@ -131,7 +131,8 @@ async function markReturned(
   input: ReadInput,
 ): Promise<number | undefined> {
   const upto = returned(found, input);
-  if (upto.size === 0 && !(await deps.store.reads(caller.workspace).isAwaited(caller.agent))) return undefined;
+  if (upto.size === 0 && !(await deps.store.reads(caller.workspace).hasUnacknowledgedWake(caller.agent)))
+    return undefined;
   const at = await deps.store.write(caller.workspace, async (tx) => {
     let now: number | undefined;
     for (const [threadId, read] of [...upto].sort(([a], [b]) => (a < b ? -1 : 1))) {

@@ -54,7 +54,7 @@ export async function getThread(deps: ServiceDeps, caller: Principal, input: { r
   };
 }
 
-/** Lists the caller's threads, last changed first; for a role that reads every thread, all of the workspace. */
+/** Lists the caller's threads, or all threads for a role that reads every thread; most recently changed first. */
 export async function listThreads(deps: ServiceDeps, caller: Principal, input: ListThreadsInput) {
   const reads = deps.store.reads(caller.workspace);
   const all = seesAll(roleClassOf(caller, await reads.policy()));

@@ -209,13 +209,13 @@ class ThreadsWatch {
 
   /** Yields the wakes and escalations whose state differs from the one that was sent. */
   async *#work(reads: Reads, whose: Whose, also: readonly Wake[]): AsyncGenerator<ThreadsUpdate, void, undefined> {
-    const open = await reads.wakesInWork(this.#wakes.open, whose.agent);
+    const open = await reads.openWakes(this.#wakes.open, whose.agent);
     const wakes = new Map([...also, ...open].map((wake) => [wake.wakeId, wake]));
     for (const wake of [...wakes.values()].sort((a, b) => a.createdAt - b.createdAt)) {
       const view = wakeView(wake);
       if (this.#wakes.isNews(wake.wakeId, view, isOpenWake(wake.state))) yield { wake: view };
     }
-    for (const one of await reads.escalationsInWork(this.#escalations.open)) {
+    for (const one of await reads.unresolvedEscalations(this.#escalations.open)) {
       if (whose.agent !== undefined && one.owner !== whose.agent && !this.#escalations.has(one.escalationId)) continue;
       const view = escalationView(one);
       if (this.#escalations.isNews(one.escalationId, view, isUnresolved(one))) yield { escalation: view };

@@ -13,7 +13,7 @@ import type { WaitingThread } from "../domain/wake-text.ts";
 import { FOR_ME, ROLE } from "./addressed.ts";
 import type { Queryable } from "./database.ts";
 import * as rows from "./rows.ts";
-import { escalationsInWork, waitingIn, wakesInWork } from "./sight.ts";
+import { openWakes, unresolvedEscalations, waitingIn } from "./sight.ts";
 import { verifyChains } from "./verify-chains.ts";
 
 type Row = Record<string, unknown>;
@@ -239,7 +239,7 @@ export class PgReads implements Reads {
     return row !== undefined;
   }
 
-  async isAwaited(agent: string): Promise<boolean> {
+  async hasUnacknowledgedWake(agent: string): Promise<boolean> {
     const row = await this.one(
       `select 1 as one from threads.wake where workspace_id = $1 and agent_id = $2
        and state in ('SUBMITTED', 'UNKNOWN', 'CLAIMED', 'QUEUED') limit 1`,
@@ -293,8 +293,8 @@ export class PgReads implements Reads {
     return row && rows.wakeOf(row);
   }
 
-  wakesInWork(also: readonly string[], agent?: string): Promise<readonly t.Wake[]> {
-    return wakesInWork((text, ...values) => this.all(text, ...values), also, agent);
+  openWakes(also: readonly string[], agent?: string): Promise<readonly t.Wake[]> {
+    return openWakes((text, ...values) => this.all(text, ...values), also, agent);
   }
 
   async attempts(wakeId: string): Promise<readonly t.WakeAttempt[]> {
@@ -319,8 +319,8 @@ export class PgReads implements Reads {
     return row && rows.escalationOf(row);
   }
 
-  escalationsInWork(also: readonly string[]): Promise<readonly t.Escalation[]> {
-    return escalationsInWork((text, ...values) => this.all(text, ...values), also);
+  unresolvedEscalations(also: readonly string[]): Promise<readonly t.Escalation[]> {
+    return unresolvedEscalations((text, ...values) => this.all(text, ...values), also);
   }
 
   async auditEntries({ afterSeq, limit }: { readonly afterSeq: number; readonly limit: number }) {

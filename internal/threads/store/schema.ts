@@ -222,7 +222,7 @@ create index participant_unshown on threads.participant (workspace_id, thread_id
 `;
 
 /**
- * Adds the time when an agent last read or posted while a wake of it was in work, which may be before its text was
- * typed.
+ * Adds the time when an agent last read or posted while a wake of it was being delivered, which may be before the
+ * wake's text was typed.
  */
 export const SCHEMA_3 = "alter table threads.wake add column acted_at timestamptz";

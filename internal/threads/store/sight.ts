@@ -22,8 +22,8 @@ export async function waitingIn(query: Query, threadIds: readonly string[]): Pro
   return found.map(rows.waitingOf);
 }
 
-/** See `Reads.wakesInWork`. */
-export async function wakesInWork(query: Query, also: readonly string[], agent?: string): Promise<readonly t.Wake[]> {
+/** See `Reads.openWakes`. */
+export async function openWakes(query: Query, also: readonly string[], agent?: string): Promise<readonly t.Wake[]> {
   const found = await query(
     `select * from threads.wake where workspace_id = $1 and ($2::text is null or agent_id = $2)
        and (state in ${OPEN} or wake_id = any ($3))
@@ -33,8 +33,8 @@ export async function wakesInWork(query: Query, also: readonly string[], agent?:
   return found.map(rows.wakeOf);
 }
 
-/** See `Reads.escalationsInWork`. */
-export async function escalationsInWork(query: Query, also: readonly string[]): Promise<readonly t.Escalation[]> {
+/** See `Reads.unresolvedEscalations`. */
+export async function unresolvedEscalations(query: Query, also: readonly string[]): Promise<readonly t.Escalation[]> {
   const found = await query(
     `select * from threads.escalation where workspace_id = $1 and (state <> 'resolved' or escalation_id = any ($2))
      order by created_at limit ${LIMIT}`,

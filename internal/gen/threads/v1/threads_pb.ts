@@ -98,7 +98,7 @@ export type Thread = Message$1<"threads.v1.Thread"> & {
   unreadCount?: number | undefined;
 
   /**
-   * In WatchThreads: the participants that it waits for.
+   * In WatchThreads: the participants with messages that they have not acknowledged.
    *
    * @generated from field: repeated threads.v1.Waiting waiting = 14;
    */
@@ -138,7 +138,7 @@ export type Waiting = Message$1<"threads.v1.Waiting"> & {
   count: number;
 
   /**
-   * The sender of the newest of them, its seq and its time.
+   * The newest of these messages: its sender, seq and time.
    *
    * @generated from field: string from = 3;
    */
@@ -155,7 +155,7 @@ export type Waiting = Message$1<"threads.v1.Waiting"> & {
   since?: Timestamp | undefined;
 
   /**
-   * It has read all these messages.
+   * True: the participant has read all these messages.
    *
    * @generated from field: bool given = 6;
    */
@@ -339,7 +339,7 @@ export type Participant = Message$1<"threads.v1.Participant"> & {
   kind: string;
 
   /**
-   * It has called, or a runtime has confirmed it.
+   * True: the participant has called the service, or a runtime has confirmed that it exists.
    *
    * @generated from field: bool known = 4;
    */
@@ -1316,8 +1316,9 @@ export const WhoamiResponseSchema: GenMessage<WhoamiResponse> = /*@__PURE__*/
  */
 export type WatchThreadsRequest = Message$1<"threads.v1.WatchThreadsRequest"> & {
   /**
-   * The last seq that the caller has of each thread, 0 or more. Other threads begin at their last message; a thread that
-   * the caller can read only later, at its first.
+   * The last seq that the caller has of each thread, 0 or more: the stream sends the messages after it. For a thread
+   * that is not named here, the stream sends new messages only; for one that the caller may read only later, all of
+   * its messages.
    *
    * @generated from field: map<string, int64> after = 1;
    */
@@ -1340,8 +1341,8 @@ export type WatchThreadsResponse = Message$1<"threads.v1.WatchThreadsResponse"> 
    */
   update: {
     /**
-     * Sent first: all threads that the caller reads, the last changed first, in parts of at most 100. All parts but the
-     * last have a next_cursor.
+     * Sent first: all threads that the caller may read, the most recently changed first, in parts of at most 100. All
+     * parts but the last have a next_cursor.
      *
      * @generated from field: threads.v1.ListThreadsResponse snapshot = 1;
      */
@@ -1586,7 +1587,7 @@ export type Wake = Message$1<"threads.v1.Wake"> & {
   dueAt?: Timestamp | undefined;
 
   /**
-   * In ListWakes.
+   * Set in ListWakes only.
    *
    * @generated from field: repeated threads.v1.WakeAttempt tries = 11;
    */
@@ -1690,7 +1691,7 @@ export const CancelWakeResponseSchema: GenMessage<CancelWakeResponse> = /*@__PUR
  */
 export type PauseRequest = Message$1<"threads.v1.PauseRequest"> & {
   /**
-   * At most one of the two; without both, the whole workspace is paused.
+   * At most one of these two is set; with neither, the whole workspace is paused.
    *
    * @generated from field: optional string agent_id = 1;
    */
@@ -2381,7 +2382,7 @@ export const ThreadsService: GenService<{
     output: typeof ListWakesResponseSchema;
   },
   /**
-   * CancelWake cancels a wake that is not typed yet. Orchestrator, operator.
+   * CancelWake cancels a wake whose text has not been typed yet. For orchestrators and operators.
    *
    * @generated from rpc threads.v1.ThreadsService.CancelWake
    */
@@ -2391,7 +2392,7 @@ export const ThreadsService: GenService<{
     output: typeof CancelWakeResponseSchema;
   },
   /**
-   * Pause stops wakes at once; messages stay. Orchestrator, operator.
+   * Pause stops wakes at once; messages stay. For orchestrators and operators.
    *
    * @generated from rpc threads.v1.ThreadsService.Pause
    */
@@ -2401,7 +2402,7 @@ export const ThreadsService: GenService<{
     output: typeof PauseResponseSchema;
   },
   /**
-   * Resume ends a pause of wakes. Orchestrator, operator.
+   * Resume ends a pause of wakes. For orchestrators and operators.
    *
    * @generated from rpc threads.v1.ThreadsService.Resume
    */
@@ -2441,7 +2442,7 @@ export const ThreadsService: GenService<{
     output: typeof ResolveEscalationResponseSchema;
   },
   /**
-   * ListAudit returns the audit trail. Operator, auditor.
+   * ListAudit returns the audit trail. For operators and auditors.
    *
    * @generated from rpc threads.v1.ThreadsService.ListAudit
    */
@@ -2451,7 +2452,7 @@ export const ThreadsService: GenService<{
     output: typeof ListAuditResponseSchema;
   },
   /**
-   * VerifyAudit checks the hash chains of the audit trail and of every thread. Operator, auditor.
+   * VerifyAudit checks the hash chains of the audit trail and of every thread. For operators and auditors.
    *
    * @generated from rpc threads.v1.ThreadsService.VerifyAudit
    */
@@ -2461,7 +2462,7 @@ export const ThreadsService: GenService<{
     output: typeof VerifyAuditResponseSchema;
   },
   /**
-   * RevokeToken revokes a token, or all tokens of a session, within 5 s. Operator.
+   * RevokeToken revokes a token, or all tokens of a session, within 5 s. For operators.
    *
    * @generated from rpc threads.v1.ThreadsService.RevokeToken
    */
@@ -2481,7 +2482,7 @@ export const ThreadsService: GenService<{
     output: typeof GetPolicyResponseSchema;
   },
   /**
-   * SetPolicy changes the keys that it names. Operator.
+   * SetPolicy changes the policy keys that the request names. For operators.
    *
    * @generated from rpc threads.v1.ThreadsService.SetPolicy
    */
