@@ -44,7 +44,7 @@ export async function liveSession(
       flags,
     };
   });
-  await pod.runs(sidecar.log);
+  await pod.reportRunning(sidecar.log);
   const serverName = sidecarDnsName(trustDomain, town.agents, id);
   const connection = sidecarTransport({ baseUrl: `https://${ip}:${SIDECAR_PORT}`, tls: town.callerTls, serverName });
   return {

@@ -23,7 +23,7 @@ export async function pretendedSession(
   replica: RunningReplica,
   index: number,
 ): Promise<PretendedSession> {
-  const { id, ip, secret, runs } = await sessionPod(town, replica, index);
+  const { id, ip, secret, reportRunning } = await sessionPod(town, replica, index);
   const taken: string[] = [];
   const routes = connectNodeAdapter({
     routes: ({ service }) =>
@@ -45,7 +45,7 @@ export async function pretendedSession(
     session.once("close", () => open.delete(session));
   });
   await once(server.listen(SIDECAR_PORT, ip), "listening");
-  await runs();
+  await reportRunning();
   return {
     id,
     taken,

@@ -10,13 +10,13 @@ export interface SessionPod {
   /** The contents of its Secret, base64. */
   readonly secret: Readonly<Record<string, string>>;
   /**
-   * Reports, in place of a kubelet, that the pod runs at its address; waits until the session runs. `log`: shown if it
-   * does not.
+   * Reports, in place of a kubelet, that the pod is running at its address, then waits until the session is running.
+   * `log`: shown if the wait fails.
    */
-  runs(log?: () => string): Promise<void>;
+  reportRunning(log?: () => string): Promise<void>;
 }
 
-/** `index`: the number of this session among those of the machine, below 200. */
+/** Starts a session. `index`: its number among the sessions on this machine, below 200. */
 export async function sessionPod(
   town: ControllerCluster,
   { client, log: replicaLog }: RunningReplica,
@@ -29,7 +29,7 @@ export async function sessionPod(
   const { name } = pod.metadata;
   const { secretName } = pod.spec.volumes.find((one: { name: string }) => one.name === "tls").secret;
   const { data } = JSON.parse(await kubectl("get", "secret", secretName, "-o", "json"));
-  const runs = async (log = () => "") => {
+  const reportRunning = async (log = () => "") => {
     const status = {
       phase: "Running",
       podIP: ip,
@@ -53,5 +53,5 @@ export async function sessionPod(
       (await client.getSession({ sessionId: id })).status === SessionStatus.RUNNING || undefined;
     await until(`session ${id} running`, 60_000, isRunning, () => `${replicaLog()}\n${log()}`);
   };
-  return { id, ip, secret: data, runs };
+  return { id, ip, secret: data, reportRunning };
 }

@@ -86,7 +86,7 @@ export async function measureSidecars(bench: ClusterBench): Promise<readonly Mea
     measured(`${count} sidecars: a new replica is ready until it has asked each`, storm, "ms"),
     measured(`${count} sidecars: all serve again until each stream goes on, p50`, quantile(streams.ms, 0.5), "ms"),
     measured(`${count} sidecars: all serve again until each stream goes on, p99`, quantile(streams.ms, 0.99), "ms"),
-    measured(`${count} sidecars: streams with an unnamed gap, or refused otherwise`, streams.wrong.size, "streams", {
+    measured(`${count} sidecars: streams with an unreported gap, or refused otherwise`, streams.wrong.size, "streams", {
       atMost: 0,
     }),
   ];

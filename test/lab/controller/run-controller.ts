@@ -56,7 +56,7 @@ export async function soakOfController(values: Values, { stdout, stderr, signal 
 function controllerRows({ faults, done, samples, counts, outcomes }: ControllerSoakResult): readonly Measured[] {
   const name = (what: string) => `soak, controller: ${what}`;
   return [
-    measured(name("lost, doubled, wrong, unnamed or left behind"), faults.length, "faults", { atMost: 0 }),
+    measured(name("lost, doubled, wrong, unreported or left behind"), faults.length, "faults", { atMost: 0 }),
     measured(name("sessions that ran"), counts.sessions, "sessions"),
     measured(name("messages"), counts.messages, "messages"),
     ...Object.entries(outcomes).map(([outcome, times]) => measured(name(`outcome ${outcome}`), times, "messages")),

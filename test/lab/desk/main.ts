@@ -41,12 +41,12 @@ const rows: readonly Measured[] = [
   measured("desk: start to the first event, the front's start included, p50", latency.coldStartMs, "ms", {
     atMost: 1500,
   }),
-  measured("desk: typed to the front's journal, p50", latency.crossingMs, "ms", { atMost: 20 }),
-  measured(`desk: secrets out of ${races.good} good reads in a race`, races.leaked, "secrets", {
+  measured("desk: from typing to the front's journal, p50", latency.crossingMs, "ms", { atMost: 20 }),
+  measured(`desk: secrets leaked in a race, beside ${races.good} good reads`, races.leaked, "secrets", {
     ...{ baseline: races.leakedByPath, atMost: 0 },
   }),
   measured(
-    `desk: ${kills.texts} texts, ${kills.kills} kills: doubled, lost or untruly reported`,
+    `desk: ${kills.texts} texts, ${kills.kills} kills: doubled, lost or falsely reported`,
     kills.wrong.length,
     "texts",
     {
@@ -73,7 +73,7 @@ const rows: readonly Measured[] = [
 ];
 process.stdout.write(`${table(rows)}\n`);
 if (values.write) {
-  const about = `races for ${seconds} s; the baseline of races is a read of the resolved path in the same run`;
+  const about = `races for ${seconds} s; the baseline of the race: secrets leaked by reads of the resolved path`;
   writeResults("desk", { run: runLine(facts), rows, notes: [about] });
 }
 process.exitCode = rows.every(({ aim }) => aim?.met !== false) ? 0 : 1;

@@ -18,7 +18,7 @@ export function phaseRows({ target, score }: PhaseRun): readonly Measured[] {
     measured(named("idle recall"), percent(score.idleRecall), "%", { atLeast: 99 }),
     measured(named("at work recall"), percent(score.busyRecall), "%", { atLeast: 99 }),
     measured(named("uncertain at work"), percent(score.busyUncertain), "%"),
-    measured(named("uncertain in rest"), percent(score.idleUncertain), "%"),
+    measured(named("uncertain at rest"), percent(score.idleUncertain), "%"),
   ];
 }
 
@@ -33,7 +33,7 @@ export function phaseText(run: PhaseRun): string {
     .map(([state, ms]) => `${state} ${Math.round(ms)} ms`);
   return [
     `- ${counts}.`,
-    ...(told.length === 0 ? [] : [`  Told at rest instead of idle: ${told.join(", ")}.`]),
+    ...(told.length === 0 ? [] : [`  Reported at rest instead of idle: ${told.join(", ")}.`]),
     ...run.falseIdleActs.map((act) => `  FALSE IDLE: ${act}.`),
     ...run.troubles.map((trouble) => `  Could not be played: ${trouble}.`),
     ...(run.failures === 0 ? [] : [`  Questions that were not answered: ${run.failures}.`]),

@@ -9,7 +9,7 @@ export function streamRows(result: StreamSoakResult): readonly Measured[] {
   const { done, samples } = result;
   const name = (what: string) => `soak, streams: ${what}`;
   return [
-    measured(name("lost, doubled, wrong or unnamed"), result.faults.length, "faults", { atMost: 0 }),
+    measured(name("lost, doubled, wrong or unreported"), result.faults.length, "faults", { atMost: 0 }),
     measured(name("printed"), result.printed / MIB, "MiB"),
     measured(name("delivered and checked"), result.checked / MIB, "MiB"),
     measured(name("events delivered and checked"), result.events, "events"),

@@ -26,22 +26,24 @@ export interface StreamSoakOptions {
 }
 
 export interface StreamSoakResult {
+  /** How often each fault was injected. */
   readonly done: Readonly<Record<Fault, number>>;
+  /** The number of printed bytes. */
   readonly printed: number;
-  /** Over all watchers. */
+  /** The number of bytes that were checked, over all watchers. */
   readonly checked: number;
-  /** Over all event readers. */
+  /** The number of events that were received, over all event readers. */
   readonly events: number;
   readonly connects: number;
   readonly gaps: Readonly<Record<string, number>>;
-  /** Lost, duplicated, wrong or unnamed bytes and events: one line each. */
+  /** One line for each fault that was found: bytes or events that came twice, differ, or are missing without a gap. */
   readonly faults: readonly string[];
   readonly samples: readonly Sample[];
 }
 
 type Fault = "cut" | "kill" | "pause" | "flood" | "restart";
 
-/** The share of each fault, of a hundred. */
+/** The share of each fault, in percent. */
 const SHARES: readonly (readonly [Fault, number])[] = [
   ["cut", 86],
   ["pause", 6],
@@ -60,8 +62,8 @@ const CATCH_UP_MS = 120_000;
 const STILL_MS = 3000;
 
 /**
- * Readers of output and of events that are cut off, stall and resume, while the serving half is killed, the agent
- * restarts, and output floods.
+ * Cuts off and stalls readers of output and of events, lets them resume, kills the serving half, restarts the agent and
+ * floods the output; judges what the readers received.
  */
 export async function soakStreams(options: StreamSoakOptions, signal: AbortSignal): Promise<StreamSoakResult> {
   await using stack = new AsyncDisposableStack();
@@ -132,7 +134,10 @@ function perform(fault: Fault, reader: CutReader | undefined, printer: Printing,
   if (fault === "restart") printer.end();
 }
 
-/** In the end all printed bytes must have been delivered or named. */
+/**
+ * Waits until every printed byte has reached the watchers or is reported to them in a gap. Returns the position of each
+ * watcher if that takes too long.
+ */
 async function caughtUp(watchers: readonly SoakWatcher[], printer: Printing): Promise<readonly string[]> {
   printer.pace(0);
   await new Promise((resolve) => setTimeout(resolve, PAUSE_MS * 1.5));
@@ -148,11 +153,11 @@ async function caughtUp(watchers: readonly SoakWatcher[], printer: Printing): Pr
     });
     return [];
   } catch {
-    return watchers.map(({ stream }, i) => `watcher ${i} stands at ${stream.position} of ${printer.position}`);
+    return watchers.map(({ stream }, i) => `watcher ${i} has reached ${stream.position} of ${printer.position}`);
   }
 }
 
-/** Waits until both have reached the same event and no more come. */
+/** Waits until the event readers have reached the same event and no more events come. */
 async function heardOut(listeners: readonly SoakEventReader[]): Promise<readonly string[]> {
   let before: bigint[] = [];
   let equalSince = performance.now();
@@ -166,7 +171,7 @@ async function heardOut(listeners: readonly SoakEventReader[]): Promise<readonly
     });
     return [];
   } catch {
-    return [`the event readers stand at ${before.join(" and ")}`];
+    return [`the event readers have reached ${before.join(" and ")}`];
   }
 }
 
