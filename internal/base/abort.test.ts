@@ -5,13 +5,13 @@ import { aborted, firstOf, raceSignal, within, withTimeout } from "./abort.ts";
 const why = new Error("told to stop");
 
 describe("raceSignal", () => {
-  it("settles like the promise if that is first", async () => {
+  it("settles like the promise if the promise settles first", async () => {
     const { signal } = new AbortController();
     expect(await raceSignal(Promise.resolve(1), signal)).toBe(1);
     await expect(raceSignal(Promise.reject(why), signal)).rejects.toBe(why);
   });
 
-  it("rejects with the signal's reason if that is first, even if the signal was aborted before", async () => {
+  it("rejects with the signal's reason if the signal is aborted first, or already was", async () => {
     const stop = new AbortController();
     const never = raceSignal(new Promise(() => {}), stop.signal);
     stop.abort(why);
@@ -56,7 +56,7 @@ describe("firstOf", () => {
 });
 
 describe("within", () => {
-  it("settles like the promise if that is in time, and leaves no timer", async () => {
+  it("settles like the promise if the promise settles in time, and leaves no timer", async () => {
     const clock = new FakeClock();
     expect(await within(clock, 100, Promise.resolve("done"))).toBe("done");
     await expect(within(clock, 100, Promise.reject(why))).rejects.toBe(why);
@@ -88,7 +88,7 @@ describe("withTimeout", () => {
     await failure;
   });
 
-  it("settles like the promise if that is in time, and leaves no timer", async () => {
+  it("settles like the promise if the promise settles in time, and leaves no timer", async () => {
     const clock = new FakeClock();
     expect(await withTimeout(clock, 100, "it", Promise.resolve("done"))).toBe("done");
     await expect(withTimeout(clock, 100, "it", Promise.reject(why))).rejects.toBe(why);

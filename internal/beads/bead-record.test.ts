@@ -71,11 +71,11 @@ describe("the place of an agent as its bead states it", () => {
     expect(place({ metadata: { ...k8s, sidecar_host: "fd00::7" } })).toMatchObject({ host: "fd00::7" });
   });
 
-  it.each(["", "{}", "[]", "[null]", "null", "Error: x", '["x"]'])("does not read %j", (text) => {
+  it.each(["", "{}", "[]", "[null]", "null", "Error: x", '["x"]'])("is unknown if the output is %j", (text) => {
     expect(parseBead(text)).toBeUndefined();
   });
 
-  it("sees that the agent is muted", () => {
+  it("comes with whether the agent is muted", () => {
     const bead = (level: string) =>
       parseBead(JSON.stringify([{ description: `role: x\nnotification_level: ${level}` }]));
     expect(bead("muted")?.muted).toBe(true);

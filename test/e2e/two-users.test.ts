@@ -87,7 +87,7 @@ describe.concurrent("a sidecar on loopback without TLS", () => {
     },
   );
 
-  it.for([String(BOB), "any"])("serves another user by --allow-local-user %s", async (user, context) => {
+  it.for([String(BOB), "any"])("serves another user with --allow-local-user %s", async (user, context) => {
     needsOtherUsers(context);
     await using ann = await otherUser(ANN);
     await using bob = await otherUser(BOB);

@@ -9,7 +9,10 @@ import { type Random, randomFrom } from "./random.ts";
 /** A file system in memory: no waits for a disk. */
 const IN_MEMORY = "/dev/shm";
 
-/** Opens a journal that is damaged by the seed, and judges the result. Undefined if it is right, else the fault. */
+/**
+ * `check` writes a journal with damage that the seed determines, opens it, and returns what was restored wrongly;
+ * undefined if nothing was.
+ */
 export function journalFuzz(): { readonly check: (seed: number) => string | undefined } & Disposable {
   const dir = mkdtempSync(join(existsSync(IN_MEMORY) ? IN_MEMORY : tmpdir(), "gt-fuzz-"));
   return { check: (seed) => checkJournal(dir, seed), [Symbol.dispose]: () => rmSync(dir, { recursive: true }) };

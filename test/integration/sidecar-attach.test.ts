@@ -15,7 +15,7 @@ async function attachedCount(sidecar: RunningSidecar, wanted: number): Promise<v
   await until(`${wanted} attached`, 30_000, ask);
 }
 
-describe("a sidecar with people and nudges at one agent", () => {
+describe("a sidecar whose agent gets input from people and nudges", () => {
   let sidecar: RunningSidecar;
   beforeAll(async () => {
     sidecar = await startSidecar();
@@ -23,7 +23,7 @@ describe("a sidecar with people and nudges at one agent", () => {
   });
   afterAll(() => sidecar[Symbol.asyncDispose]());
 
-  it("refuses a nudge onto a text that a person is typing, and a queued one waits", async () => {
+  it("refuses a nudge while a person is typing a text, and keeps a queued nudge waiting", async () => {
     await using ann = openAttach(sidecar.client);
     await ann.sees("> Type a message");
     ann.type("h");
@@ -44,7 +44,7 @@ describe("a sidecar with people and nudges at one agent", () => {
     await sidecar.untilState(AgentState.IDLE);
   });
 
-  it("keeps each text whole and each receipt true while two people and nudges type concurrently", async () => {
+  it("keeps each text whole and each receipt true while two people and several nudges type concurrently", async () => {
     const before = (await sidecar.taken()).length;
     await using ann = openAttach(sidecar.client, { name: "ann" });
     await using bob = openAttach(sidecar.client, { name: "bob", cols: 80, rows: 24 });
@@ -69,7 +69,7 @@ describe("a sidecar with people and nudges at one agent", () => {
       expect({ i, outcome }).toEqual({ i, outcome: SUBMITTED });
       expect(taken.filter((text) => text === messages[i])).toHaveLength(1);
     }
-    // Two people in one composer may join their own words, but no nudge contains a byte of theirs.
+    // The words of two people in one composer may run together, but no nudge contains a byte of them.
     const typed = taken.filter((text) => !messages.includes(text));
     expect(typed.join("").replaceAll("\n", "")).toBe("p0p1p2p3p4p5p6p7p8p9");
   });
@@ -122,9 +122,10 @@ it("Ctrl-C overtakes a flood that one terminal does not read, and that terminal 
   await using sidecar = await startSidecar({ agent: "generic", command: ["sh", "-c", flood] });
   const { promise, resolve } = Promise.withResolvers<void>();
   await using stuck = openAttach(sidecar.client, { readOnly: true, readAfter: promise });
-  using _ = { [Symbol.dispose]: resolve }; // an earlier failure is reported, instead of a terminal that never ends
+  // Without this, an earlier failure would leave the test waiting for this terminal.
+  using _ = { [Symbol.dispose]: resolve };
   await using ann = openAttach(sidecar.client);
-  // More than the connection holds (1 MiB) and than may wait to be drawn (4 MiB).
+  // More than the connection buffers (1 MiB) and the output that may wait to be drawn (4 MiB) together.
   await until(
     "8 MB",
     60_000,
@@ -139,7 +140,7 @@ it("Ctrl-C overtakes a flood that one terminal does not read, and that terminal 
   await stuck.hears("notice output came faster than this terminal reads it");
 });
 
-it("people are notified of the agent's restarts and that keys are dropped in between", async () => {
+it("people are notified when the agent has ended and when it was restarted", async () => {
   await using sidecar = await startSidecar((dir) => ({
     agent: "generic",
     command: ["sh", "-c", `echo ready; read line; echo "$line" >> ${join(dir, "lines")}; exit 9`],
@@ -153,7 +154,7 @@ it("people are notified of the agent's restarts and that keys are dropped in bet
   expect(await readFile(join(sidecar.dir, "lines"), "utf8")).toBe("one\n");
 });
 
-it("a terminal that attaches later gets a full-screen program's modes, even after a kill of the serving half", async () => {
+it("a terminal that attaches later gets a full-screen program's modes, even after the serving half was killed", async () => {
   const set = "\\033[?1049h\\033[?1002h\\033[?1006h\\033[?1h\\033=\\033[?25l\\033[3;10rfull screen";
   await using sidecar = await startSidecar({ agent: "generic", command: ["sh", "-c", `printf '${set}'; exec cat`] });
   const modes = async () => {
@@ -176,16 +177,20 @@ it("a terminal that attaches later gets a full-screen program's modes, even afte
     const drawn = redraw.slice(redraw.indexOf("\x1b[2J"));
     return wanted.filter((mode) => !drawn.includes(mode));
   };
-  await until("it", 30_000, async () => (await sidecar.client.peek({})).output.includes("full screen") || undefined);
+  await until(
+    "the full screen",
+    30_000,
+    async () => (await sidecar.client.peek({})).output.includes("full screen") || undefined,
+  );
   expect(await modes()).toEqual([]);
   const before = sidecar.servingPid();
   process.kill(before, "SIGKILL");
   await until("the next serving half", 30_000, () => sidecar.servingPid() !== before || undefined);
-  await until("it", 30_000, async () => (await sidecar.client.status({}).catch(() => undefined)) && true);
+  await until("its answer", 30_000, async () => (await sidecar.client.status({}).catch(() => undefined)) && true);
   expect(await modes()).toEqual([]);
 });
 
-it("a person may resize a thousand times, and can then still type", async () => {
+it("a person can still type after a thousand resizes", async () => {
   await using sidecar = await startSidecar((dir) => ({ command: demoCommand(dir) }));
   await sidecar.untilState(AgentState.IDLE);
   await using ann = openAttach(sidecar.client);

@@ -26,7 +26,7 @@ describe("gt-sidecar as the first process of a container", () => {
   beforeEach(requirePidNamespace);
 
   it.each(["SIGTERM", "SIGINT", "SIGQUIT", "SIGHUP"] as const)(
-    "without a terminal it ends in order on %s: streams end with a reason, and it exits with the agent's code",
+    "without a terminal it ends gracefully on %s: streams end with a reason, and it exits with the agent's code",
     async (signal) => {
       await using sidecar = await startSidecar({ isFirst: true });
       await sidecar.untilState(AgentState.IDLE);

@@ -101,7 +101,7 @@ describe("a session in a terminal", () => {
     expect(only().calls.map(({ method }) => method)).toEqual(["StreamEvents", "StreamEvents"]);
   });
 
-  it("reports the numbers that its sidecar lost to each subscriber that did not receive them", async () => {
+  it("reports to each subscriber the events that its sidecar lost and the subscriber had not received", async () => {
     await start();
     only().tell(...Array(9).fill({ type: EventType.STDOUT, text: "x\n" }));
     only().lostTo = 6n;
@@ -159,7 +159,7 @@ describe("a session in a terminal", () => {
     await expect(screens[Symbol.asyncIterator]().next()).rejects.toMatchObject({ kind: "precondition" });
   });
 
-  it("returns the receipts of its messages to their sender after its end", async () => {
+  it("returns the receipt of a nudge to the nudge's sender after the session has ended", async () => {
     await start();
     const told = { requestId: "k1", outcome: NudgeOutcome.SUBMITTED, sender: "prd/alice via unix" };
     const receipt = create(NudgeReceiptSchema, told);
@@ -181,7 +181,7 @@ describe("a session in a terminal", () => {
     await expect(ask("k2", "prd/alice")).rejects.toMatchObject({ kind: "not-found" });
   });
 
-  it("delivers inputs as nudges in the caller's name, with the number of their event", async () => {
+  it("delivers an input as a nudge in the caller's name, and returns the number of its event", async () => {
     await start();
     const input = { text: "hello", idempotencyKey: "k1" };
     expect(await clock.until(sessions.sendInput(key, input, alice, never))).toEqual({
@@ -192,7 +192,7 @@ describe("a session in a terminal", () => {
     expect(only().calls.at(-1)).toEqual({ method: "Nudge", caller: alice });
   });
 
-  it("forwards calls to its terminal, once it is there", async () => {
+  it("forwards calls to its terminal once the terminal exists", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     launcher.hold = promise;
     const starting = sessions.start(request, alice, never);
@@ -249,7 +249,7 @@ describe("a session in a terminal", () => {
     expect(names(await read())).toEqual(["1 SESSION_STARTED", "2 STDOUT"]);
   });
 
-  it("of an earlier bridge that ended with it is FAILED from the start, and never STARTING", async () => {
+  it("of an earlier bridge is FAILED from the start, and never STARTING, if it ended with that bridge", async () => {
     stop.abort();
     await clock.until(running);
     const config = { project: "p1", sessionId: "s1", repoPath: "/tmp", cwd: "/tmp", options: {} };
@@ -289,7 +289,7 @@ describe("a session in a terminal", () => {
     await clock.until(earlier);
   });
 
-  it("judges no position before its sidecar has sent an event", async () => {
+  it("refuses every position, as unavailable, until its sidecar has sent an event", async () => {
     let release = () => {};
     launcher.hold = new Promise((resolve) => {
       release = resolve;
@@ -314,7 +314,7 @@ describe("a session in a terminal", () => {
     ]);
   });
 
-  it("stores positions at its sidecar, where the next bridge finds them", async () => {
+  it("stores positions in its sidecar, where the next bridge finds them", async () => {
     await start();
     only().tell(...Array(4).fill({ type: EventType.STDOUT, text: "x\n" }));
     await settle();

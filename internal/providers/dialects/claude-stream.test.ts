@@ -4,7 +4,7 @@ import { readClaudeLine } from "./claude-stream.ts";
 
 const recorded = new URL("../../../test/testdata/providers/claude-2.1.330.jsonl", import.meta.url);
 
-describe("lines of Claude Code's stream-json", () => {
+describe("readClaudeLine", () => {
   it("reads a recorded session of two turns", () => {
     const lines = readFileSync(recorded, "utf8").trimEnd().split("\n").map(readClaudeLine);
     expect(lines).not.toContain(undefined);

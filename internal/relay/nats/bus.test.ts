@@ -29,7 +29,7 @@ async function failure(message: string): Promise<unknown> {
   }
 }
 
-it("retries a server that was too busy to check its credentials, and not one that refuses them", async () => {
+it("connects again to a server that was too busy to check the credentials, but not to one that refuses them", async () => {
   expect(await failure("Authentication Timeout")).toBe(SECOND);
   expect(await failure("Authorization Violation")).toMatchObject({ kind: "denied" });
 });

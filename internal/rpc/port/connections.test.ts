@@ -64,7 +64,7 @@ function tracked(connections: Connections, peer: Peer, kind: "stream" | "unary")
 }
 
 describe("a connection", () => {
-  it("is left alone with its calls while its owner is admitted", async () => {
+  it("stays open, as do its calls, while its owner is admitted", async () => {
     const { clock, connections, judge, end } = watched();
     const { connection, done } = session();
     const call = tracked(connections, connections.add(connection), "stream");
@@ -74,7 +74,7 @@ describe("a connection", () => {
     await end();
   });
 
-  it("whose owner may return with another certificate ends in order: no new calls, streams at once, others within 5 s", async () => {
+  it("whose owner may return with another certificate is closed gracefully: no new calls, streams end at once, other calls within 5 s", async () => {
     const { clock, connections, judge, end } = watched();
     const { connection, done } = session();
     const peer = connections.add(connection);
@@ -92,7 +92,7 @@ describe("a connection", () => {
     await end();
   });
 
-  it("whose owner is not trusted is refused for a second, and then cut", async () => {
+  it("whose owner is not trusted has its calls refused for a second, and is then cut", async () => {
     const { clock, connections, judge, end } = watched();
     const { connection, done } = session();
     const peer = connections.add(connection);

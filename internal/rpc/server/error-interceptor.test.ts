@@ -63,7 +63,7 @@ describe("an error thrown by a handler", () => {
   it.each<[string, (signal: AbortSignal) => unknown]>([
     ["the signal's reason", (signal) => signal.reason],
     ["an AbortError for that reason", () => new DOMException("aborted", "AbortError")],
-  ])("is not a bug after the call was aborted if it is %s", async (_what, thrown) => {
+  ])("counts as the end of an aborted call, not as a bug, if it is %s", async (_what, thrown) => {
     const whenAborted = async (signal: AbortSignal) => {
       if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
       return thrown(signal);

@@ -24,13 +24,13 @@ describe("the pod of an agent", () => {
     expect(choose("gastown/crew/toast", toast)).toBeUndefined();
   });
 
-  it("is the living one of several with one address", () => {
+  it("is the running one of several pods with the same address", () => {
     const ended = pod(toast.agent, { name: "old", status: "stopped" });
     expect(choose("toast", ended, toast)).toBe(toast.name);
     expect(choose("toast", ended)).toBe("old");
   });
 
-  it("is the session with that id, whatever another agent is called", () => {
+  it("is the one whose session has that id, even if another agent has that name", () => {
     expect(choose("one", pod("y/polecats/one"), pod("x", { name: "meant", session: "one" }))).toBe("meant");
   });
 
@@ -52,7 +52,7 @@ describe("a pod that cannot be reached", () => {
     expect(() => checkReachable(one)).toThrow(expect.objectContaining({ kind, message }));
   });
 
-  it("does not include one that runs or is about to stop", () => {
+  it("is none that is running or about to stop", () => {
     checkReachable(pod("a"));
     checkReachable(pod("a", { status: "stopping", reason: "Terminating" }));
   });

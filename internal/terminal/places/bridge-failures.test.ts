@@ -55,7 +55,7 @@ it("lists the providers of a control plane if the requested one is unknown", () 
   expect(explainFailure(unknown, call)).toMatchObject({ fields: { hint: "the providers there are claude, demo" } });
 });
 
-it("explains how to act for another project: by --project, which does not change a token in GT_TOKEN", () => {
+it("explains how to act for another project: with --project, which does not change a token in GT_TOKEN", () => {
   const denied = new DomainError("denied", "the token is for another project");
   expect(explainFailure(denied, call)).toMatchObject({
     fields: { hint: "the token is for shop; --project requests a token for another project" },

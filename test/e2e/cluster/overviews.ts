@@ -9,7 +9,7 @@ const WAIT_MS = 60_000;
 
 /** Tests the updates that watchers of a project's sessions receive. */
 export function overviews(pair: ReturnType<typeof useTwoReplicas>): void {
-  it("watches by label an agent's state, a nudge's receipt, the agent's own exit, and its removal", {
+  it("a watch by label shows the agent's state, a nudge's receipt, the agent's exit, and the session's removal", {
     timeout: LIMIT_MS,
   }, async (context) => {
     await pair.here(context);
@@ -27,16 +27,16 @@ export function overviews(pair: ReturnType<typeof useTwoReplicas>): void {
       until(what, WAIT_MS, () => told.some(isSo) || undefined, second.log);
     const request = { message: "hello", requestId: "seen" };
     await first.client.nudge({ sessionId, request });
-    await sees("its receipt", ({ lastReceipt }) => lastReceipt?.requestId === "seen");
-    await sees("its turn", ({ status }) => status?.state === AgentState.BUSY);
-    await sees("its rest", ({ status, seq }) => status?.state === AgentState.IDLE && seq > 1n);
+    await sees("the nudge's receipt", ({ lastReceipt }) => lastReceipt?.requestId === "seen");
+    await sees("the agent at work", ({ status }) => status?.state === AgentState.BUSY);
+    await sees("the agent at rest", ({ status, seq }) => status?.state === AgentState.IDLE && seq > 1n);
     await first.client.sendKeys({ sessionId, request: { text: "/exit" } });
     await first.client.sendKeys({ sessionId, request: { keys: ["Enter"] } });
     await reaches(second, sessionId, SessionStatus.STOPPED);
     const kept: boolean[] = [];
     for await (const { done } of second.client.streamEvents({ sessionId, afterSeq: 0n })) kept.push(done);
     expect(kept.at(-1)).toBe(true);
-    await sees("its removal after the retention", ({ gone }) => gone);
+    await sees("the session's removal after the retention", ({ gone }) => gone);
     stop.abort();
     await watching;
     expect(new Set(told.map(({ session }) => session?.sessionId))).toEqual(new Set([sessionId]));
