@@ -23,7 +23,7 @@ describe("the clock of the API server", () => {
     expect(Math.abs(clock.now() - server.now())).toBeLessThan(1_100);
     expect(Math.abs(clock.aheadMs - aheadMs)).toBeLessThan(1_100);
     answer();
-    expect(said).toEqual(["this machine's clock is not the API server's: set it right"]);
+    expect(said).toEqual(["this machine's clock disagrees with the API server's: correct this machine's clock"]);
   });
 
   it.each([0, 4_000, -4_000])("is the machine's own if they differ by %i ms", (aheadMs) => {
@@ -56,7 +56,7 @@ describe("the clock of the API server", () => {
     answer();
     own.jump(-10 * MINUTE);
     answer();
-    expect([clock.now(), said[1]]).toEqual([own.now(), "this machine's clock is the API server's again"]);
+    expect([clock.now(), said[1]]).toEqual([own.now(), "this machine's clock agrees with the API server's again"]);
   });
 
   it.each([undefined, "", "yesterday", ["a", "b"]])("ignores the date %j", (date) => {

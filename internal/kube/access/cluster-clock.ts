@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Logger } from "../../base/logger.ts";
 
-/** Treat clocks that differ by less as equal. */
+/** Clocks that differ by less count as equal. */
 const TOLERANCE_MS = 5_000;
 /** Resolution of an HTTP date: whole seconds. */
 const DATE_MS = 1_000;
@@ -51,9 +51,12 @@ export class ClusterClock implements Clock {
     const isEqual = least < TOLERANCE_MS && most > -TOLERANCE_MS;
     this.#aheadMs = isEqual ? 0 : Math.round((least + most) / 2);
     const seconds = Math.round(this.#aheadMs / 1_000);
-    if (isEqual && held !== 0) this.#logger.info("this machine's clock is the API server's again");
+    if (isEqual && held !== 0) this.#logger.info("this machine's clock agrees with the API server's again");
     else if (held === 0 && !isEqual) {
-      this.#logger.error({ ahead_s: seconds }, "this machine's clock is not the API server's: set it right");
+      this.#logger.error(
+        { ahead_s: seconds },
+        "this machine's clock disagrees with the API server's: correct this machine's clock",
+      );
     }
   }
 }

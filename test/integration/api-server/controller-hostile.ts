@@ -9,7 +9,7 @@ import { until } from "../../support/sidecar/sidecar.ts";
 
 const LIMIT_MS = 180_000;
 const MINUTE_MS = 60_000;
-const WRONG_CLOCK = "\"this machine's clock is not the API server's: set it right\"";
+const WRONG_CLOCK = "\"this machine's clock disagrees with the API server's: correct this machine's clock\"";
 
 /** No pod runs here: the test covers a controller and the API server. */
 describe("a controller on a real API server, among hostile or faulty parties,", () => {
