@@ -13,7 +13,7 @@ import { PodNotesClient } from "../../internal/controller/certificates/pod-notes
 import { RotationReports } from "../../internal/controller/certificates/rotation-reports.ts";
 import { SecretClient } from "../../internal/controller/certificates/secret-client.ts";
 import { SessionSecrets } from "../../internal/controller/certificates/session-secrets.ts";
-import type { ShownSecret } from "../../internal/controller/certificates/shown-secrets.ts";
+import type { ShownVersionOf } from "../../internal/controller/certificates/shown-secrets.ts";
 import { TokenSecrets } from "../../internal/controller/certificates/token-secrets.ts";
 import { PodClient } from "../../internal/controller/pods/pod-client.ts";
 import { SessionPods } from "../../internal/controller/pods/session-pods.ts";
@@ -111,7 +111,7 @@ export class ControllerSessions {
     );
     const onChanged = (record: SessionRecord, delayMs: number) => keeper.lookAt(record, delayMs);
     const secrets = new SessionSecrets({ api, clock, logger, random, pods, onChanged }, bindings);
-    const shown: ShownSecret = (namespace, name) => secrets.shown(namespace, name);
+    const shown: ShownVersionOf = (namespace, name) => secrets.shown(namespace, name);
     const leader = this.#parts(writes, pods, pool, deps, settings, shown);
     const keeper = new SessionKeeper({ clock, logger, random, pods, ...leader }, { retentionMs });
     this.#rotator = new CaRotator(
@@ -175,7 +175,7 @@ export class ControllerSessions {
     pool: SidecarPool,
     { clock, logger, ca, metrics }: ControllerSessionsDeps,
     { namespaces: bindings, sessions, trustDomain, sessionTokens, threads }: ControllerSettings,
-    shown: ShownSecret = () => undefined,
+    shown: ShownVersionOf = () => undefined,
   ) {
     const client = new PodClient(api);
     const limits = new StartLimits({ clock, pods, client, bindings }, sessions);

@@ -11,7 +11,7 @@ import { type ObservedPod, observePod } from "../pods/observed-pod.ts";
 import { CertificateReconciler } from "./certificate-reconciler.ts";
 import type { PodNote, PodNotes } from "./secret-store.ts";
 import type { IssuingCa } from "./session-certificate.ts";
-import type { ShownSecret } from "./shown-secrets.ts";
+import type { ShownVersionOf } from "./shown-secrets.ts";
 
 const HOUR_MS = 3_600_000;
 const never = new AbortController().signal;
@@ -176,7 +176,7 @@ describe("the Secret of a session's pod", () => {
         reads++;
         return get(namespace, name);
       };
-      const shown: ShownSecret = (_, name) => cluster.secrets.get(name);
+      const shown: ShownVersionOf = (_, name) => cluster.secrets.get(name);
       const deps = { secrets: cluster, notes: cluster, ca: () => ca, clock, logger: silentLogger, shown };
       reconciler = new CertificateReconciler(deps, { trustDomain: "town.example" });
       await look(); // written

@@ -7,7 +7,7 @@ import type { ObservedPod } from "../pods/observed-pod.ts";
 import { type CertificateAction, certificateAction, type ObservedSecret } from "./certificate-policies.ts";
 import type { PodNote, PodNotes, SecretContent, SecretStore } from "./secret-store.ts";
 import { type IssuingCa, newSessionCertificate, renewalTime } from "./session-certificate.ts";
-import { type ShownSecret, ShownSecrets } from "./shown-secrets.ts";
+import { ShownSecrets, type ShownVersionOf } from "./shown-secrets.ts";
 
 export interface CertificateReconcilerDeps {
   readonly secrets: SecretStore;
@@ -19,7 +19,7 @@ export interface CertificateReconcilerDeps {
   /** Called after a certificate was written; `why` is a policy's name. */
   readonly onIssued?: (why: string) => void;
   /** A Secret whose version the watch shows unchanged is not read again. Absent: there is no watch. */
-  readonly shown?: ShownSecret;
+  readonly shown?: ShownVersionOf;
 }
 
 /** A Secret that needed no action. */

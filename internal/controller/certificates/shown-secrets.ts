@@ -3,9 +3,10 @@ import type { ObservedSecret } from "./certificate-policies.ts";
 import type { SeenVersion } from "./secret-store.ts";
 
 /**
- * A Secret as a watch shows it now, a new object after each change; undefined: the watch shows none, or there is none.
+ * Returns the version of a Secret that a watch shows now: a new object after each change. Undefined: the watch does not
+ * show the Secret, or there is no watch.
  */
-export type ShownSecret = (namespace: string, name: string) => SeenVersion | undefined;
+export type ShownVersionOf = (namespace: string, name: string) => SeenVersion | undefined;
 
 interface Look<T> {
   readonly found: T;
@@ -22,10 +23,10 @@ const TRUSTED_MS = 60_000;
  */
 export class ShownSecrets<T> {
   readonly #clock: Clock;
-  readonly #shown: ShownSecret;
+  readonly #shown: ShownVersionOf;
   readonly #looks = new WeakMap<SeenVersion, Look<T>>();
 
-  constructor(clock: Clock, shown: ShownSecret = () => undefined) {
+  constructor(clock: Clock, shown: ShownVersionOf = () => undefined) {
     this.#clock = clock;
     this.#shown = shown;
   }

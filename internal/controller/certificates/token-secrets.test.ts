@@ -11,7 +11,7 @@ import { decodeToken } from "../../auth/token-format.ts";
 import { DomainError } from "../../base/errors.ts";
 import { observePod } from "../pods/observed-pod.ts";
 import type { SessionRecord } from "../pods/session-record.ts";
-import type { ShownSecret } from "./shown-secrets.ts";
+import type { ShownVersionOf } from "./shown-secrets.ts";
 import { TokenSecrets } from "./token-secrets.ts";
 
 const HOUR_MS = 3_600_000;
@@ -27,7 +27,7 @@ const writeKey = () =>
   writeFileSync(keyPath(), generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }));
 const claims = () => decodeToken(secrets.secrets.get(NAME)?.data["token"] ?? "").claims;
 
-function tokensWith(shown?: ShownSecret, serverCa?: () => string): TokenSecrets {
+function tokensWith(shown?: ShownVersionOf, serverCa?: () => string): TokenSecrets {
   const own = { keyPath: keyPath(), issuer: "gastown", audience: "threads" };
   const rules = { ...own, role: "worker", roles: ["reviewer"], ttlMs: HOUR_MS };
   const deps = { secrets, clock, logger: silentLogger, tokens: new AgentTokens({ clock }, rules) };

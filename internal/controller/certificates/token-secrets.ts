@@ -6,7 +6,7 @@ import { ANNOTATIONS, LABELS, labelValue, MANAGED_BY, tokenSecretName } from "..
 import { hasEnded, optionsOf, type SessionRecord } from "../pods/session-record.ts";
 import { type ObservedSecret, placeAction } from "./certificate-policies.ts";
 import type { SecretContent, SecretStore } from "./secret-store.ts";
-import { type ShownSecret, ShownSecrets } from "./shown-secrets.ts";
+import { ShownSecrets, type ShownVersionOf } from "./shown-secrets.ts";
 
 export interface TokenSecretsDeps {
   readonly secrets: SecretStore;
@@ -19,7 +19,7 @@ export interface TokenSecretsDeps {
    */
   readonly serverCa?: (() => string) | undefined;
   /** A Secret whose version the watch shows unchanged is not read again. Absent: there is no watch. */
-  readonly shown?: ShownSecret | undefined;
+  readonly shown?: ShownVersionOf | undefined;
 }
 
 /** Only a fallback: the watch shows the deletion of the Secret, which a finalizer may delay without a limit. */
