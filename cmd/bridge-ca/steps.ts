@@ -13,7 +13,7 @@ export const STEPS = `The steps for a bridge and a consumer, each with its own f
       --ca certs/ca.crt --ca-key certs/ca.key --out certs/client
   bridge-ca jwt-keygen --out certs/jwt-signing
 
-The bridge trusts the consumer's clients, and nothing else of the consumer's CA:
+The bridge trusts the client certificates that the consumer's CA signs, and nothing else that it signs:
 
   cd ../ai-agent-bridge/
   bridge-ca cross-sign --signer-ca certs/ca.crt --signer-key certs/ca.key \\
@@ -23,7 +23,7 @@ The bridge trusts the consumer's clients, and nothing else of the consumer's CA:
       --cross-signed certs/prd-manager-ca-cross-signed.crt \\
       --out certs/ca-bundle.crt
 
-The consumer trusts the bridge's servers, and nothing else of the bridge's CA:
+The consumer trusts the server certificates that the bridge's CA signs, and nothing else that it signs:
 
   cd ../prd-manager-control-plane/
   bridge-ca cross-sign --signer-ca certs/ca.crt --signer-key certs/ca.key \\
@@ -35,14 +35,15 @@ The consumer trusts the bridge's servers, and nothing else of the bridge's CA:
   bridge-ca verify --cert ../ai-agent-bridge/certs/bridge.crt \\
       --bundle certs/ca-bundle.crt
 
-The first call. The bridge needs the public token key; bridge --help shows a bridge.yaml that names these files:
+For the first call, the bridge needs the consumer's public token key. bridge --help shows a bridge.yaml that names
+the bridge's files:
 
   cd ../ai-agent-bridge/
   cp ../prd-manager-control-plane/certs/jwt-signing.pub \\
       certs/prd-manager-jwt.pub
   bridge --config bridge.yaml
 
-The consumer sends its certificate, and with each call a token signed by its key:
+The consumer presents its certificate, and sends with each call a token that it signs with its token key:
 
   cd ../prd-manager-control-plane/
   gt agents --server bridge.example.com:9445 --ca certs/ca-bundle.crt \\

@@ -22,7 +22,7 @@ class OutputFailure extends Error {}
 
 const FOLDER_GONE = "the current folder has been removed";
 
-/** How long a program may take to end in order once its output has failed. */
+/** How long a program may take to end gracefully once its output has failed. */
 const UNWIND_MS = 20_000;
 
 /** @internal */

@@ -51,7 +51,7 @@ export function isMissing(err: unknown): boolean {
   return codeOf(err) === "ENOENT";
 }
 
-/** True if every user of this machine can read or replace the file: a key or password in it is no secret. */
+/** True if every user of this machine can read or replace the file: a key or password in it is not secret. */
 export function isOpenToAll(path: string): boolean {
   return (statSync(path).mode & 0o007) !== 0;
 }

@@ -2,7 +2,7 @@ import type { X509Certificate } from "node:crypto";
 import { certificatesOf } from "./pem.ts";
 import { type RevocationList, revocationListsOf } from "./revocation-list.ts";
 
-/** A longer chain is a loop. */
+/** Chains are not followed beyond this length. */
 const MAX_CHAIN = 8;
 /** CAs that sign each other form many chains; a bundle made in good faith has fewer than this. */
 const MAX_CHAINS = 32;
@@ -24,15 +24,15 @@ export interface TrustOptions {
 }
 
 /**
- * The trusted CAs and their revocation lists. A chain ends at a trusted CA whose own issuer is not trusted: the end or
- * the revocation of a cross-signature thus ends every certificate below it. A certificate with several chains is good
- * if one of them is.
+ * The trusted CAs and their revocation lists. A chain ends at a trusted CA whose own issuer is not trusted, so once a
+ * cross-signature expires or is revoked, no certificate below it is good. A certificate with several chains is good if
+ * one of them is.
  */
 export class Trust {
   readonly #cas: readonly X509Certificate[];
   readonly #lists: readonly RevocationList[];
   readonly #crlPolicyOf: (issuer: X509Certificate) => CrlPolicy;
-  /** Chains by leaf: a second look at a connection costs no signature check. */
+  /** Chains by leaf, so that judging a connection again verifies no signature. */
   readonly #chains = new WeakMap<X509Certificate, readonly Chain[]>();
   /** For each trusted CA, the trusted CAs that have signed it. */
   readonly #above = new Map<X509Certificate, readonly X509Certificate[]>();
@@ -60,12 +60,12 @@ export class Trust {
   standing(leaf: X509Certificate, now: number, others: readonly X509Certificate[] = []): Standing {
     const standings = this.#chainsOf(leaf, others).map((chain) => this.#standingOf(chain, now));
     if (standings.length === 0) return "untrusted";
-    return WORST_LAST.find((standing) => standings.includes(standing)) ?? "untrusted";
+    return PRECEDENCE.find((standing) => standings.includes(standing)) ?? "untrusted";
   }
 
   /**
-   * When the last chain ends, wall clock, ms; a chain ends with the first of its certificates to expire. -Infinity
-   * without a chain.
+   * When the last of the certificate's chains expires, wall clock, ms; a chain expires with the first of its
+   * certificates that does. -Infinity if there is no chain.
    */
   notAfter(leaf: X509Certificate, others: readonly X509Certificate[] = []): number {
     const ends = this.#chainsOf(leaf, others).map((chain) => Math.min(...chain.map(endOf)));
@@ -132,8 +132,8 @@ export class Trust {
   }
 }
 
-/** The standing of the chain that comes first here is that of the certificate. */
-const WORST_LAST: readonly Standing[] = ["good", "revoked", "no-list", "expired", "not-yet-valid"];
+/** If its chains differ in standing, a certificate has the one that comes first here. */
+const PRECEDENCE: readonly Standing[] = ["good", "revoked", "no-list", "expired", "not-yet-valid"];
 
 function endOf(certificate: X509Certificate): number {
   return certificate.validToDate.getTime();
@@ -144,10 +144,10 @@ function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate): bool
 }
 
 /**
- * Returns the check of a server's certificate that a client makes in addition to the handshake: whether a revocation
- * list of its CA names it. A CA without a list has revoked nothing; a list that is out of date still counts.
+ * Returns the check that a client makes of a server's certificate in addition to the handshake. The check returns an
+ * error if the certificate is revoked. A CA without a list has revoked nothing; an outdated list still counts.
  *
- * @param crl one file, or several that each contain a list
+ * @param crl the content of a file with revocation lists, or of several
  * @param now wall clock, ms
  * @throws DomainError `invalid` for a list or a CA that cannot be read
  */

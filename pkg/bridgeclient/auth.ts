@@ -66,7 +66,7 @@ function read(path: string): string {
   }
 }
 
-/** The message contains the hint, because programs often log nothing else of an error. */
+/** The message contains the hint, because programs often log only an error's message. */
 function parsed<T>(path: string, kind: PemKind, text: string, parse: (text: string) => T): T {
   try {
     return readPem(text, kind, path, parse);

@@ -165,7 +165,7 @@ export class BridgeRpcs {
     return this.#single(this.#methods.respond, request, options);
   }
 
-  /** A person's terminal. The first request is a `hello` and names the session. */
+  /** Attaches a person's terminal to a session. The first request is a `hello` that names the session. */
   attach(
     requests: AsyncIterable<Init<typeof pb.AttachRequestSchema>>,
     { signal }: StreamOptions = {},

@@ -15,7 +15,7 @@ never types a message twice.
 The sender is GT_ROLE, else your user name and machine.`,
     sections: [PLACE_SECTION],
     notes:
-      "Exit codes: 0 submitted (or nothing to send by --if-fresh), 5 queued, 6 refused (dialog, draft, dead, unsafe, expired, cancelled), 7 typed without proof.",
+      "Exit codes: 0 submitted (or nothing to send with --if-fresh), 5 queued, 6 refused (dialog, draft, dead, unsafe, expired, cancelled), 7 typed without proof.",
     examples: [
       'gt nudge gastown/toast "run the tests again, please"',
       "git diff | gt nudge gastown/crew/max --stdin",

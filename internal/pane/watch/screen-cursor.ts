@@ -4,7 +4,7 @@ import { NO_BYTES } from "../../session/watch-interval.ts";
 import { HEARTBEAT_MS } from "./raw-cursor.ts";
 import { updateFacts, type WatchDeps } from "./watch-facts.ts";
 
-/** The last lines as they are now. */
+/** The last lines of the pane at one moment. */
 export interface Picture {
   readonly text: string;
   /** Equal for pictures that look the same to a watcher. */
@@ -17,7 +17,7 @@ export async function takePicture(deps: WatchDeps, request: WatchRequest): Promi
   const { output, peeker, alive, ended } = deps;
   const wanted = { lines: request.lines, all: false, ansi: request.ansi, joinWrapped: false };
   const { output: text } = await peeker.peek(wanted);
-  // Each watcher keeps the content, and the text itself may be large.
+  // A hash, because each watcher keeps the content and the text may be large.
   const content = JSON.stringify([hashOf(text), alive(), output.emulator.cols, output.emulator.rows]);
   return { text, content, endReason: ended() };
 }
@@ -32,7 +32,7 @@ export class ScreenCursor {
     this.#deps = deps;
   }
 
-  /** The kind of update to send with this picture, if any. The last picture is sent before the `end`. */
+  /** The kind of update to send with this picture, if any. The last picture, if changed, is sent before the `end`. */
   kindFor(picture: Picture): WatchUpdate["kind"] | undefined {
     if (this.#shown === undefined) return "snapshot";
     if (picture.content !== this.#shown) return "change";

@@ -3,8 +3,9 @@ import type { UnixUser } from "./unix-user.ts";
 const NAMES: ReadonlySet<string> = new Set(["PATH", "LANG", "LANGUAGE", "TZ", "TERM"]);
 
 /**
- * The environment of another user's program: the search path and language as here, and otherwise that user's own.
- * Nothing that may hold a secret or name a path of this user is passed on. Pure.
+ * The environment of a program that runs as another user: the search path, language, time zone and terminal type of
+ * this process, and the home, name and shell of that user. Nothing that may hold a secret or name a path of this user
+ * is passed on. Pure.
  */
 export function userEnvironment(
   { name, home, shell }: UnixUser,

@@ -5,7 +5,7 @@ import { makeFolders } from "../../files/make-folders.ts";
 import { replaceSecret } from "../../files/replace-secret.ts";
 
 /**
- * Replaces a file of the state folder atomically, as `replaceSecret`; a missing folder is created.
+ * Replaces a file of the state folder atomically, as `replaceSecret` does, and creates a missing folder.
  * @throws DomainError `unavailable` with the system's reason and without the path, which callers must not learn
  */
 export function replaceStateFile(path: string, text: string): void {

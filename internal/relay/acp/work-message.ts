@@ -10,7 +10,7 @@ export interface WorkMessage {
   readonly hash: string;
 }
 
-/** The permanent refusal of work. `id`: the message's, if it has a valid one. */
+/** The reason why work is refused for good. `id`: the message's id, if that is valid. */
 export interface WorkRefusal {
   readonly reason: RefusalReason;
   readonly id: string | undefined;
@@ -18,6 +18,7 @@ export interface WorkRefusal {
 
 type RefusalReason = "invalid_message" | "session_mismatch" | "unknown_type" | "too_large" | "id_reused" | "unsigned";
 
+/** The lane that a message was published for, and the limit of its size. */
 export interface WorkPlace {
   readonly sessionId: string;
   readonly role: string;
@@ -66,7 +67,7 @@ function isToolResult(payload: JsonObject): boolean {
   return typeof member(payload, "tool_id") === "string" && member(payload, "content") !== undefined;
 }
 
-/** True for a task with or without requirements, for ready messages, and for a prompt of content blocks. */
+/** True for a task with or without requirements, for a list of messages, and for a prompt of content blocks. */
 function isTask(payload: JsonObject): boolean {
   const messages = member(payload, "messages");
   if (messages !== undefined) return isList(messages) && messages.length > 0 && messages.every(isObject);

@@ -15,7 +15,7 @@ export interface NatsPermissions {
 export const RIGHTS = ["submit", "read", "approve"] as const;
 export type Right = (typeof RIGHTS)[number];
 
-/** Subjects of agents as services, and of those who look for services. */
+/** Subjects of the services that agents offer, and of the requests that discover services. */
 const SERVICES: readonly string[] = [
   ...["prompt", "status", "query"].map((verb) => `agents.${verb}.*.*.*`),
   ...["PING", "INFO", "STATS"].flatMap((verb) => ["", ".agents", ".agents.*"].map((of) => `$SRV.${verb}${of}`)),
@@ -23,9 +23,9 @@ const SERVICES: readonly string[] = [
 
 const api = (call: string) => `$JS.API.${call}`;
 
-/** One answer: control messages, and calls of relays. */
+/** A control message or a call to a relay gets one answer. */
 const ONE = { max: 1, expires: "5m" };
-/** A prompt by the agent protocol is answered by any number of messages. */
+/** A prompt in the agent protocol gets any number of answers. */
 const MANY = { max: -1, expires: "1h" };
 
 /**
@@ -63,9 +63,9 @@ export function relayPermissions(streams: StreamNames, agentsProtocol = false): 
 }
 
 /**
- * The permissions of a user of one session. Its consumers have exact names, `reader-S` of results and of events and
- * `approvals-S`: with a wildcard it could replace consumers of other users, and without the filter in the subject it
- * could read all sessions.
+ * The permissions of a user of the session S. They name the user's consumers exactly: `reader-S` of results and of
+ * events, and `approvals-S`. A wildcard would let the user replace the consumers of other users; a subject without the
+ * filter would let the user read all sessions.
  */
 export function sessionPermissions(streams: StreamNames, sessionId: string, can: readonly Right[]): NatsPermissions {
   const inboxPrefix = `_INBOX_${sessionId}`;

@@ -6,8 +6,8 @@ const FREE_BYTES = 64 * 1024;
 const PREFIX_BYTES = 5;
 
 /**
- * Bounds the memory of messages that have not arrived completely, of one server or of several. Without it, many large
- * responses at a time, each within its own limit, would exhaust the memory of a client shared by many.
+ * Bounds the memory that partly received messages of one or several servers may hold. Without it, many large responses
+ * at a time, each within its own limit, would exhaust the memory of a client shared by many.
  */
 export class AnswerBudget {
   readonly #maxBytes: number;
@@ -64,7 +64,7 @@ export class AnswerBudget {
    */
   #adopt(session: Http2Session): void {
     this.#seen.add(session);
-    const named = new ConnectError("the server names origins", Code.Unavailable);
+    const named = new ConnectError("the server sent an ORIGIN frame", Code.Unavailable);
     session.once("origin", () => session.destroy(named, constants.NGHTTP2_CANCEL));
   }
 }

@@ -24,7 +24,7 @@ export function spawnControlClient(options: ControlClientOptions, stdio: StdioOp
   // -N: a client that comes before the server must not start a server of its own on our socket. -E: our environment
   // must not enter the session.
   const attach = ["attach-session", "-E", "-t", `=${session}`, "-f", "ignore-size,no-output"];
-  // detached: a Ctrl-C at our terminal must not end the client, because we may still need tmux to end in order.
+  // detached: a Ctrl-C at our terminal must not end the client, because we may still need tmux to end gracefully.
   return spawn(tmuxProgram, ["-N", "-u", "-S", socketPath, "-C", ...attach], {
     env: withoutTmux(env),
     stdio,
