@@ -45,4 +45,8 @@ it("FR-11: a request's body is bounded, and ambiguous JSON is refused", async ()
   expect((await ask(bearer(), `"${"x".repeat(600_000)}"`)).status).toBe(413);
   const twice = await ask(bearer(), '{"jsonrpc":"2.0","id":1,"id":2,"method":"tools/list"}');
   expect([twice.status, await twice.json()]).toMatchObject([400, { error: { code: -32_700 } }]);
+  const call = '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"whoami","arguments":{"__proto__":{}}}}';
+  const hidden = await ask(bearer(), call);
+  const error = { code: -32_602, data: { error: { code: "VALIDATION_ERROR", message: "__proto__ is not known" } } };
+  expect([hidden.status, await hidden.json()]).toMatchObject([400, { id: 3, error }]);
 });

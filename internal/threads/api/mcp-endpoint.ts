@@ -7,6 +7,7 @@ import type { Logger } from "../../base/logger.ts";
 import { parseStrictJson } from "../../base/strict-json.ts";
 import type { Route, RouteAddress } from "../../rpc/routes/route.ts";
 import { authorizationKey, type CallContext } from "../../rpc/server/call-facts.ts";
+import { threadsError } from "../domain/faults.ts";
 import type { Audience } from "../service/audience.ts";
 import { errorBody, type OperationCalls } from "./calls.ts";
 import type { Proof } from "./claims.ts";
@@ -85,6 +86,8 @@ export class McpEndpoint {
       const error = { code: -32_700, message: "the body is not JSON, or an object has a duplicate key" };
       return json(400, { jsonrpc: "2.0", id: null, error });
     }
+    const refusal = hiddenArgument(parsed.parsedBody);
+    if (refusal !== undefined) return json(400, refusal);
     for (const threadId of subscribedBy(parsed.parsedBody)) if (watched.size < MAX_WATCHED) watched.add(threadId);
     return await mcp.fetch(new Request(url, { method, headers, signal, body }), parsed);
   }
@@ -175,6 +178,14 @@ function parsedOf(body: Uint8Array<ArrayBuffer>): { readonly parsedBody: unknown
   } catch {
     return undefined;
   }
+}
+
+/** The refusal of an argument that the SDK drops, so that the tool does not see it; undefined: there is none. */
+function hiddenArgument(body: unknown): object | undefined {
+  const { id = null, params } = objectOf(body);
+  if (!Object.hasOwn(objectOf(objectOf(params)["arguments"]), "__proto__")) return undefined;
+  const fault = threadsError("VALIDATION_ERROR", "__proto__ is not known");
+  return { jsonrpc: "2.0", id, error: { code: -32_602, message: fault.message, data: errorBody(fault) } };
 }
 
 /** The ids of the threads that a `subscriptions/listen` request names; empty for other requests. */
