@@ -29,12 +29,12 @@ interface Holder {
 }
 
 const POLL_MS = 25;
-/** A guard without a pid for this long was left by a process that ended right after making it. */
+/** A guard file that is still empty after this long was left by a process that ended right after creating it. */
 const HALF_WRITTEN_MS = 5000;
 
 /**
  * One lock for each tmux session of this machine, taken by every program that types into it, so that two messages never
- * mix. A file that names its holder; a holder that has ended no longer holds it.
+ * mix. The lock is a file that names its holder; it is free once that process has ended.
  */
 export class SessionLock {
   readonly #folder: string;
@@ -70,7 +70,9 @@ export class SessionLock {
     }
   }
 
-  /** True while someone types under this lock, or has done so since `since` (wall clock, ms). Takes nothing. */
+  /**
+   * True while someone types under this lock, or has done so since `since` (wall clock, ms). Does not take the lock.
+   */
   async isUsed(since: number): Promise<boolean> {
     const holder = await this.#read();
     if (holder !== undefined && this.#lives(holder)) return true;
@@ -99,7 +101,7 @@ export class SessionLock {
     return join(this.#folder, `${this.#name}.lock`);
   }
 
-  /** A hard link from a finished file, so that no process reads a half-written lock. */
+  /** Creates the lock as a hard link to a finished file, so that no process reads it half-written. False: it exists. */
   async #create(holder: Holder): Promise<boolean> {
     const part = join(this.#folder, `.${this.#name}.${holder.token}.tmp`);
     await writeFile(part, JSON.stringify(holder), { mode: 0o600, flag: "wx" });
@@ -122,7 +124,7 @@ export class SessionLock {
       return { token, pid, identity };
     } catch (err) {
       if (isMissing(err)) return undefined;
-      return { token: "", pid: 0, identity: undefined }; // not one of ours: it has no holder
+      return { token: "", pid: 0, identity: undefined }; // not a lock of ours, so no one holds it
     }
   }
 
@@ -133,7 +135,10 @@ export class SessionLock {
     return holder.identity === undefined || now === undefined || now === holder.identity;
   }
 
-  /** Two who find the same dead holder must not remove a third one's fresh lock: a second lock guards the removal. */
+  /**
+   * Two processes that find the same dead holder must not remove the new lock of a third: the guard file lets one at a
+   * time remove it.
+   */
   async #evict(dead: Holder): Promise<void> {
     const guard = `${this.#file}.evict`;
     try {

@@ -89,7 +89,7 @@ async function* watch(
   yield update(UpdateKind.END, { endReason: transcript.end ?? "" });
 }
 
-/** The session as it is, and the transcript of its events up to now. */
+/** The session's present state, and the transcript of its events up to now. */
 async function read(deps: StdioCallsDeps, options: CallOptions, all = false) {
   const stop = new AbortController();
   const signal = AbortSignal.any([stop.signal, ...(options.signal ? [options.signal] : [])]);
@@ -105,14 +105,15 @@ async function read(deps: StdioCallsDeps, options: CallOptions, all = false) {
 async function begin({ client, sessionId }: StdioCallsDeps, options: CallOptions, all = false) {
   const session = await client.getSession({ sessionId }, options);
   const tail = session.lastSeq > TAIL_EVENTS ? session.lastSeq - TAIL_EVENTS : 0n;
-  // Connect's stream, aborted before it is read, rejects a promise that nothing handles: called with the first next().
+  // If Connect's stream is aborted before it is read, it rejects a promise that nothing handles. So the stream is
+  // opened only by the first next().
   const events = (async function* () {
     yield* client.streamEvents({ sessionId, afterSeq: all ? 0n : tail }, options);
   })();
   return { session, transcript: new Transcript(), events };
 }
 
-/** Takes the events that had arrived when the session was requested. */
+/** Reads the events that had arrived when the session was requested into the transcript. */
 async function catchUp(
   { lastSeq }: GetSessionResponse,
   transcript: Transcript,

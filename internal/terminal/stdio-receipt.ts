@@ -6,8 +6,8 @@ import { type SidecarNudgeResponse, SidecarNudgeResponseSchema } from "../gen/ga
 import { abortOnExit } from "../rpc/client/transport.ts";
 
 /**
- * The outcome of an input to a session without a terminal, from the session's events. `not_found` also if its events
- * are not held any more.
+ * The outcome of an input to a session without a terminal, from the session's events. Fails with `not_found` also if
+ * the events are no longer kept.
  */
 export async function stdioReceipt(
   client: Client<typeof BridgeService>,

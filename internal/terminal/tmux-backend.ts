@@ -28,11 +28,11 @@ import { isGone, TmuxSession, type TmuxSessionFacts, type TmuxSessionOptions } f
 
 export interface TmuxBackendDeps {
   readonly clock: Clock;
-  /** By which request ids age. */
+  /** The clock by which recorded request ids expire. */
   readonly time: MachineTime;
   readonly logger: () => Promise<Logger>;
   readonly processes: Processes;
-  /** Why there is no agent in the pane, though something runs. */
+  /** Returns the reason why the program in the pane is not an agent; undefined if it may be one. */
   readonly absent: (facts: PaneFacts, session: TmuxSessionFacts) => string | undefined;
   /** Loads the knowledge of agent programs, for calls that need more than a peek. */
   readonly identify: () => Promise<IdentifyProgram>;
@@ -47,12 +47,14 @@ export interface TmuxBackendOptions extends TmuxSessionOptions {
   readonly uid: number;
 }
 
-/** By the screen alone a state is certain after this long (see `SCREEN_IDLE_MS`); a status waits no longer. */
+/**
+ * A state that only the screen shows is certain after this long (see `SCREEN_IDLE_MS`); a status call waits no longer.
+ */
 const STATUS_MS = 1800;
 const STATUS_LOOK_MS = 50;
 /**
- * Older than this, an agent that has not shown that it takes messages may be at anything; by how its profile proves
- * idle.
+ * The age from which an agent without a sign that it takes messages no longer counts as starting, by how its profile
+ * proves that it is idle.
  */
 const START_MS = { screen: 60_000, silence: 5000 };
 
@@ -146,7 +148,7 @@ export class TmuxBackend implements Backend {
     return await nudge.send(request, signal);
   }
 
-  /** The dialog's id keeps an answer from being given twice; a request id is not remembered. */
+  /** The dialog's id prevents a second answer to the same dialog; request ids are not remembered. */
   async respond(request: RespondRequest, signal: AbortSignal): Promise<RespondResult> {
     const session = await this.#session(signal);
     const { agent } = await this.#meet(session);
@@ -176,8 +178,8 @@ export class TmuxBackend implements Backend {
   }
 
   /**
-   * The receipt of a nudge that has ended.
-   * @throws DomainError `precondition` for one that is under way: the `gt` that sends it holds it
+   * The receipt of a nudge that has ended or is being typed.
+   * @throws DomainError `precondition` for a nudge that still waits: only the `gt` process that sends it can cancel it
    */
   async cancelNudge(requestId: string): Promise<NudgeReceipt> {
     const receipt = await this.getNudge(requestId);
@@ -221,7 +223,7 @@ export class TmuxBackend implements Backend {
     yield* watchLocal({ clock: this.#deps.clock, peek: (what, stop) => this.peek(what, stop) }, request, signal);
   }
 
-  /** A local session is attached to by tmux: see `tmuxAttachCommand`. */
+  /** Only tmux itself attaches to a local session: see `tmuxAttachCommand`. */
   attach(): never {
     throw new DomainError("unimplemented", `${this.where} can only be attached to by tmux itself`);
   }
@@ -231,7 +233,7 @@ export class TmuxBackend implements Backend {
     await session?.[Symbol.asyncDispose]();
   }
 
-  /** Opened by the first call that needs it; after a failure it may be opened again. */
+  /** Opens the session at the first call that needs it. After a failure, the next call tries again. */
   async #session(signal: AbortSignal): Promise<TmuxSession> {
     this.#opened ??= this.#open(signal);
     try {

@@ -16,18 +16,18 @@ export interface TmuxSessionOptions {
   readonly socketPath: string;
   /** Name of the tmux session, matched exactly. */
   readonly session: string;
-  /** The session's only pane, if known: a query takes a program. */
+  /** The session's only pane, if it is known, which saves a call of tmux to find it. */
   readonly pane?: string | undefined;
-  /** Private folder for captures on their way. */
+  /** Private folder for captures in transit. */
   readonly folder: string;
-  /** At least PATH. */
+  /** The environment of tmux, with at least PATH. */
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
 /** tmux's facts about a session besides its pane. Times are wall clock, ms. */
 export interface TmuxSessionFacts {
   readonly lastOutputAt: number | undefined;
-  /** People's terminals, without control clients such as ours. */
+  /** The number of people's terminals, without control clients such as ours. */
   readonly attached: number;
   /** The agent program that runs here, if the session's environment names it (GT_AGENT). */
   readonly agent: string | undefined;
@@ -85,15 +85,14 @@ interface ConnectDeps {
   readonly logger: () => Promise<Logger>;
 }
 
-/** A way to give commands to the server. */
+/** A connection over which the server takes commands. */
 interface Connection {
   readonly commands: Commands;
   close(): Promise<void>;
 }
 
 /**
- * Before this release a server crashes, with others' agents, if a session is created or closed while a control client
- * attaches.
+ * Older servers crash, and end all agents on them, if a session is created or closed while a control client attaches.
  */
 const SAFE_TO_ATTACH = { major: 3, minor: 7, suffix: "" };
 
@@ -157,7 +156,7 @@ function notReached(socketPath: string, session: string, cause: unknown): Domain
   );
 }
 
-/** A pane or session that disappeared during the check. */
+/** Whether the error means that the pane or session has disappeared. */
 export function isGone(err: unknown): boolean {
   return err instanceof TmuxCommandError || (err instanceof DomainError && err.kind === "unavailable");
 }

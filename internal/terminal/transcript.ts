@@ -15,7 +15,7 @@ export class Transcript {
   #since = 0;
   #printedAt = 0;
   #dialog: Dialog | undefined;
-  /** Why it ended; undefined: it has not. */
+  /** Why the session ended; undefined: it has not. */
   #end: string | undefined;
 
   get state(): AgentState {
@@ -46,7 +46,7 @@ export class Transcript {
     return all.slice(-count);
   }
 
-  /** True: the lines are others now. */
+  /** Adds an event. True: the lines have changed. */
   take(event: SessionEvent): boolean {
     const at = event.timestamp === undefined ? 0 : timestampMs(event.timestamp);
     switch (event.type) {

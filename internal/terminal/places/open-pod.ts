@@ -18,7 +18,7 @@ export interface PodDial {
   readonly toError: (err: unknown) => unknown;
 }
 
-/** `port`: its sidecar's. @throws as `kubeContext` */
+/** Opens a way to the pod's sidecar, which listens on `port`. @throws as `kubeContext` */
 export async function podDial(
   pod: Pick<AgentPod, "namespace" | "name">,
   port: number,

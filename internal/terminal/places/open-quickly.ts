@@ -9,13 +9,13 @@ import type { PlaceConfig } from "./place-config.ts";
 import { checkWay, expectedAt, type SidecarPlace } from "./sidecar-way.ts";
 
 /**
- * A sidecar, ready for calls; a peek, the most frequent one, does not load the RPC library. Calls with a token need the
- * library.
+ * Opens a sidecar for calls. A peek, the most frequent call, does not load the RPC library, unless it is made with a
+ * token or to a pod.
  * @throws as `openSidecar`
  */
 export async function openQuickly(place: SidecarPlace, config: PlaceConfig, clock: Clock): Promise<Backend> {
   const full = async () => (await import("./open-sidecar.ts")).openSidecar(place, config, clock);
-  // A pod is reached through the cluster's API server, which the quick way does not know.
+  // A pod is reached through the cluster's API server, which `QuickSidecar` cannot use.
   if (config.token !== undefined || place.pod !== undefined) return await full();
   const tls = await tlsOf(place, config);
   checkWay(place, config, tls !== undefined);
@@ -25,7 +25,7 @@ export async function openQuickly(place: SidecarPlace, config: PlaceConfig, cloc
   return quickBackend(placeAuthority(place), quick, full);
 }
 
-/** Certificates are read by code that a plaintext peek does not load. */
+/** Imports the code that reads certificates only when there are some: a plaintext peek does without it. */
 async function tlsOf(place: SidecarPlace, { tls }: PlaceConfig): Promise<ConnectionOptions | undefined> {
   if (place.tls === false || Object.values(tls).every((path) => path === undefined)) return undefined;
   const { clientTls, readTls } = await import("../trust/tls-files.ts");

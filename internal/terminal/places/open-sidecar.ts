@@ -24,7 +24,7 @@ const HINTS: Readonly<Record<SidecarPlace["source"], string>> = {
 };
 
 /**
- * A sidecar, ready for calls; connects at the first call, and each call uses the current certificate.
+ * Opens a sidecar for calls. It connects at the first call, and each call uses the current certificate.
  * @throws as `checkWay`; DomainError `invalid` for files that cannot be read
  */
 export async function openSidecar(place: SidecarPlace, config: PlaceConfig, clock: Clock): Promise<Backend> {
@@ -54,7 +54,7 @@ export async function openSidecar(place: SidecarPlace, config: PlaceConfig, cloc
   );
 }
 
-/** A caller at a unix socket is trusted: the header names the sender. */
+/** A sidecar trusts callers on its unix socket, so a header is enough to name the sender. */
 function openSocket(path: string, config: PlaceConfig): SidecarConnection {
   const headers = Object.entries(senderHeaders(config.env));
   const naming: Interceptor = (next) => (req) => {

@@ -22,20 +22,20 @@ export interface PlaceConfig {
   readonly port?: number;
   /** A control plane as `host:port`. */
   readonly server?: string;
-  /** The cluster whose pods are agents, where its context is named and nothing nearer. */
+  /** The cluster whose pods are agents, if a context was named and nothing more specific. */
   readonly cluster?: ClusterConfig;
-  /** The project of its sessions, where that was given. */
+  /** The project of the control plane's sessions, if it was given. */
   readonly project?: string;
   /** A tmux socket: name or path. */
   readonly socket?: string;
   /** The socket was given by flag: only that tmux server is used. */
   readonly localOnly: boolean;
-  /** Plaintext is allowed for an address that is not loopback and came from a bead. */
+  /** Plaintext is allowed even to an address that only a bead or a pod's label names. */
   readonly insecure?: boolean;
   readonly tls: TlsFileOptions;
   /** Sent with calls, besides a certificate. */
   readonly token?: TokenSource | undefined;
-  /** The same for a control plane that a bead names. @throws DomainError `invalid` as `readTokenSource` */
+  /** The token for a control plane that a bead names. @throws DomainError `invalid` as `readTokenSource` */
   readonly serverToken?: () => TokenSource | undefined;
   /** Which agent program runs in a local session. */
   readonly profile?: string;
@@ -59,7 +59,7 @@ export interface ClusterConfig {
   readonly context: string;
   /** Undefined: the namespace of the context, or all if it has none. */
   readonly namespace?: string;
-  /** It was given by flag: only that cluster is used. */
+  /** The context was given by flag: only that cluster is used. */
   readonly only: boolean;
 }
 
@@ -117,7 +117,7 @@ export function readPlace(flags: PlaceValues, env: Env): PlaceConfig {
   };
 }
 
-/** The flags whose value differs from that of their variable. */
+/** The flags that were given a value other than their variable's. */
 function givenFlags(flags: PlaceValues, env: Env): NonNullable<PlaceConfig["given"]> {
   const given = (name: PlaceFlag) => {
     const { env: variable }: CommandFlag = PLACE_FLAGS[name];
@@ -156,7 +156,7 @@ function clusterOf(flags: PlaceValues, variable: string | undefined, profile: Pr
   return { context, only: flags.context !== undefined, ...present({ namespace }) };
 }
 
-/** A flag without a meaning beside the others is a mistake: refuses it. */
+/** Refuses a flag that has no meaning beside the others: it is a mistake. */
 function refuseUnused(flags: PlaceValues, env: Env): void {
   const refuse = (flag: string, why: string) => {
     throw new DomainError("invalid", `--${flag} ${why}`);

@@ -43,7 +43,7 @@ const SIDECAR_FLAGS = {
   key: { type: "string", value: "FILE", help: "its private key, instead of DIR/tls.key", complete: "file" },
 } as const satisfies CommandFlags;
 
-/** The cluster whose pods are agents. The variable is read in `place-config.ts`, like a socket's. */
+/** The cluster whose pods are agents. The variable is read in `place-config.ts`, as for `SOCKET_FLAG`. */
 export const CLUSTER_FLAGS = {
   context: {
     type: "string",
@@ -72,7 +72,7 @@ export const USED_PROFILE_FLAG = {
   },
 } as const satisfies CommandFlags;
 
-/** Tokens that every call is sent with. */
+/** How to sign the token that is sent with each call. */
 const TOKEN_FLAGS = {
   "jwt-key": {
     type: "string",

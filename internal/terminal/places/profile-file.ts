@@ -78,7 +78,7 @@ function refuseReadOnly(path: string): void {
   throw new DomainError("invalid", `cannot write ${path}: it is read-only`, { fields });
 }
 
-/** Where a link leads, as it says; undefined for anything else. */
+/** The target as the symbolic link itself states it; undefined if `path` is not a link. */
 function targetOf(path: string): string | undefined {
   return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true ? readlinkSync(path) : undefined;
 }
@@ -90,8 +90,8 @@ export function checkProfileName(name: string): string {
 }
 
 /**
- * The profile in use: the one of that name, otherwise the current one.
- * @throws DomainError `invalid` if there is none of that name; as `readProfiles`
+ * The profile in use: the named one, otherwise the current one, which is empty if it is not stored.
+ * @throws DomainError `invalid` if there is no profile of that name; as `readProfiles`
  */
 export function profileInUse(env: Env, name: string | undefined): Profile {
   const { current, profiles } = readProfiles(env);
@@ -116,7 +116,7 @@ function parseProfiles(text: string, path: string): Profiles {
   const named = blockOf(profiles);
   if (blockOf(value) === undefined || named === undefined) throw refuse("not an object of profiles");
   const [unknown] = Object.keys(others);
-  // It would be gone after the next change.
+  // The next change of the file would drop it.
   if (unknown !== undefined) throw refuse(`an unknown key ${unknown} (known: current, profiles)`);
   if (typeof current !== "string") throw refuse("current is not a name");
   for (const [name, profile] of Object.entries(named)) {

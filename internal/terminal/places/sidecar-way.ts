@@ -6,15 +6,15 @@ import type { PlaceConfig } from "./place-config.ts";
 
 export type SidecarPlace = Place & { readonly type: "sidecar" };
 
-/** The session whose sidecar is to answer there. */
+/** The session whose sidecar must answer at this place. */
 export function expectedAt({ session, pod, source, agent }: SidecarPlace): Expected {
   return { session, namespace: pod?.namespace, named: source === "flags" ? agent : undefined };
 }
 
 /**
- * Whether a sidecar may be talked to the way that flags and finding lead to.
- * @throws DomainError `unauthenticated` when it serves TLS and no certificate was given; `denied` for plaintext to a
- * machine that only a bead names, or a pod; `invalid` for a token in plaintext
+ * Refuses to call a sidecar in plaintext where that is unsafe or cannot work.
+ * @throws DomainError `unauthenticated` if the sidecar serves TLS and no certificate was given; `denied` for a machine
+ * or pod that only a bead or a label names, unless `--insecure-plaintext` is given; `invalid` for a token to be signed
  */
 export function checkWay(place: SidecarPlace, config: PlaceConfig, hasTls: boolean): void {
   if (hasTls) return;
@@ -42,7 +42,8 @@ function refuseNetworkPlaintext(host: string, authority: string): void {
 }
 
 /**
- * Anyone who may label a pod could have a message sent to it; the forward itself is encrypted only as far as the node.
+ * Anyone who may label a pod could otherwise have a message sent to it. A port forward is encrypted only as far as the
+ * node.
  */
 function refusePlaintextPod(authority: string): void {
   throw new DomainError("denied", `will not use plaintext to reach ${authority}, whose sidecar does not serve TLS`, {

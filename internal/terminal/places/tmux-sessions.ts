@@ -11,12 +11,12 @@ export interface TmuxSessions {
   readonly names: readonly string[];
   /** The server's version as tmux writes it; absent without a session. */
   readonly version?: string;
-  /** The pane of each session that has no second one, by the session's name. */
+  /** The pane of each session that has only one, by the session's name. */
   readonly onlyPanes: ReadonlyMap<string, string>;
 }
 
 const NONE: TmuxSessions = { names: [], onlyPanes: new Map() };
-/** Numbers and the pane's id before the name, which may have blanks. */
+/** The name comes last, because it may contain blanks. */
 const FORMAT = "#{version} #{session_windows} #{window_panes} #{pane_id} #{session_name}";
 const LINE = /^(\S+) (\d+) (\d+) (%\d+) (.*)$/;
 /** tmux's messages where no server is behind the socket. Any other is about tmux itself: the server may well run. */

@@ -12,7 +12,7 @@ import { isControlPlane, type PlaceConfig } from "./place-config.ts";
 
 /** An agent that was found, and the way to it. */
 export interface FoundAgent {
-  /** Its address as far as it is known, otherwise its session's id; never empty. */
+  /** The agent's address if it is known, otherwise the address or id at which it was found; never empty. */
   readonly agent: string;
   readonly place: Place | BridgePlace;
   readonly backend: Backend;
@@ -20,12 +20,12 @@ export interface FoundAgent {
   readonly line: (command: string, ...words: readonly string[]) => string;
 }
 
-/** A session of a control plane. */
+/** A session that a control plane runs. */
 interface BridgePlace {
   readonly type: "bridge";
   readonly sessionId: string;
   readonly muted: boolean;
-  /** The bead that named it. */
+  /** The bead that named the session. */
   readonly bead?: string | undefined;
 }
 
@@ -34,7 +34,7 @@ type SidecarPlace = Place & { readonly type: "sidecar" };
 /**
  * Finds one agent, makes sure that it is the one that answers, and passes it to `use`; its connections are closed
  * afterwards. A sidecar that a bead names is asked for its identity first; one at `--host` and `--port` is asked while
- * `use` runs, and a note names its agent if that calls itself otherwise.
+ * `use` runs, and a note is printed if it may be another agent.
  * @throws as `resolveBackend` and `use`; DomainError `denied` when another agent's sidecar answers
  */
 export async function withAgent<T>(
@@ -53,7 +53,7 @@ export async function withAgent<T>(
   if (place.type !== "sidecar" || place.source === "this machine") return await use(found);
   const identity = compare(place, backend, context.signal);
   const mismatch = async (err: unknown) => {
-    if (place.pod !== undefined) return undefined; // the pod says which it serves
+    if (place.pod !== undefined) return undefined; // the pod's spec says whether its sidecar serves TLS
     const { tlsMismatch } = await import("../trust/tls-mismatch.ts");
     return await tlsMismatch(err, place, Object.keys(config.tls).length > 0);
   };
@@ -89,7 +89,7 @@ async function withSession<T>(
 }
 
 /**
- * The session that the control plane itself finds, otherwise the one of a bead of that name or agent.
+ * The session that the control plane itself finds, otherwise the one that the agent's bead names.
  * @throws as `OpenBridge.find`
  */
 async function sessionOf(
@@ -110,12 +110,15 @@ async function sessionOf(
   }
 }
 
-/** An address by flag is the caller's word: only two full addresses can contradict each other. */
+/**
+ * Whether another agent than the requested one may answer, so that it is asked first. An address that was given by flag
+ * is trusted, unless the agent's full address can contradict it.
+ */
 function mayBeWrongAgent(place: SidecarPlace): boolean {
   return place.source === "bead" || place.source === "cluster" || place.agent.includes("/");
 }
 
-/** The note about the agent that answers, if any. @throws DomainError `denied` when it is certainly another agent */
+/** The note if another agent may have answered. @throws DomainError `denied` when it certainly is another agent */
 async function compare(place: SidecarPlace, backend: Backend, signal: AbortSignal): Promise<string | undefined> {
   const answer = await (backend.identity?.(signal) ?? backend.status(signal));
   const comparison = compareAgent(place, answer);
@@ -131,7 +134,7 @@ async function compare(place: SidecarPlace, backend: Backend, signal: AbortSigna
   }
 }
 
-/** Waits for the work; a sidecar that cannot even be asked who it is, because one side speaks TLS, ends it at once. */
+/** Waits for the work, but fails at once if the identity cannot be asked for, because only one side speaks TLS. */
 async function besideIdentity<T>(
   identity: Promise<string | undefined>,
   work: Promise<T>,

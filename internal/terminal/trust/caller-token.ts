@@ -8,7 +8,7 @@ import { ServerClock } from "../../rpc/client/server-clock.ts";
 import { domainErrorOf } from "../../rpc/common/errors.ts";
 import type { TokenSource } from "./token-source.ts";
 
-/** A new one is created when less than this is left. */
+/** A token is replaced when less than this is left of its life. */
 const LEAST_LEFT_MS = 60_000;
 const TTL_MS = 300_000;
 
@@ -49,7 +49,7 @@ export function callerToken({ clock, certificate, subject }: CallerTokenDeps, so
     } catch (err) {
       if (!(err instanceof ConnectError)) throw err;
       learn(err.metadata);
-      // Refused before it was read: the next token is made by the server's clock.
+      // The call was refused unread, so it can be repeated. Its new token uses the server's clock.
       if (req.stream || source.type === "given" || !isAboutTimes(err)) throw err;
       return await ask();
     }

@@ -4,7 +4,7 @@ import type { TlsFiles } from "../../pki/tls-files.ts";
 export interface CurrentTlsDeps {
   /** Reads the present files. */
   readonly read: () => Promise<TlsFiles | undefined>;
-  /** Makes later calls use these files; throws if they cannot be used, and changes nothing then. */
+  /** Makes later calls use these files. Throws if they cannot be used; the previous ones then stay in use. */
   readonly use: (files: TlsFiles) => void;
 }
 

@@ -6,7 +6,7 @@ export function senderOf(env: Readonly<Record<string, string | undefined>>): str
   return `${env["USER"] || env["LOGNAME"] || userName()}@${hostname()}`;
 }
 
-/** The header of `internal/rpc/port/caller.ts`; that file brings the RPC library. */
+/** The same header as in `internal/rpc/port/caller.ts`, which is not imported because it loads the RPC library. */
 const SENDER_HEADER = "gastown-sender";
 /** The senders that a header can carry. */
 const NAME = /^[\x20-\x7e]{1,256}$/;
@@ -17,7 +17,7 @@ export function senderHeaders(env: Readonly<Record<string, string | undefined>>)
   return NAME.test(sender) ? { [SENDER_HEADER]: sender } : {};
 }
 
-/** Without an entry in the user database there is no name. */
+/** The user's name, or a name made of the uid if the user database has no entry for it. */
 function userName(): string {
   try {
     return userInfo().username;

@@ -8,7 +8,7 @@ import { checkOwnTls, type TlsFiles } from "../../pki/tls-files.ts";
 import { serverRevocation } from "../../pki/trust.ts";
 import type { ClientTls } from "../../rpc/common/tls.ts";
 
-/** Files given one by one, and the folder that has the rest. */
+/** Files given one by one, and the folder that contains the others. */
 export interface TlsFileOptions {
   readonly ca?: string;
   readonly cert?: string;
@@ -18,8 +18,9 @@ export interface TlsFileOptions {
 
 /**
  * Reads certificate, key and CA as they are now: from the folder (`tls.crt`, `tls.key`, `ca.crt`, optional `crl.pem`),
- * or from the files given one by one, which win. Undefined when nothing was given.
- * @throws DomainError `invalid` when one of the three is missing, cannot be read or used; it names the file
+ * or from the files given one by one, which take precedence. Undefined when nothing was given.
+ * @throws DomainError `invalid` when one of the three is missing, or any file cannot be read or used; the error names
+ * the file
  */
 export async function readTls({ dir, ca, cert, key }: TlsFileOptions): Promise<TlsFiles | undefined> {
   const given = { "--cert": cert, "--key": key, "--ca": ca };
@@ -47,15 +48,21 @@ function checked(files: TlsFiles, pathOf: (name: string) => string): TlsFiles {
 
 /** The session that a certificate must name. */
 export interface Expected {
-  /** The session that must answer, checked against the certificate if that names one. */
+  /** The id of the session that must answer. If the server's certificate names a session, it must be this one. */
   readonly session?: string | undefined;
-  /** The namespace of its pod, whose certificate must name both, whatever was dialled. */
+  /**
+   * The namespace of the session's pod. If given, the certificate must name both, and the dialled address does not
+   * matter.
+   */
   readonly namespace?: string | undefined;
-  /** The caller's name for it: if the certificate is that session's, the dialled address does not matter. */
+  /**
+   * The name by which the caller calls the session: if the certificate contains it, the dialled address does not
+   * matter.
+   */
   readonly named?: string | undefined;
 }
 
-/** The TLS settings of a connection. @throws DomainError `invalid` when the revocation list is none */
+/** The TLS settings of a connection. @throws DomainError `invalid` when the revocation list cannot be used */
 export function clientTls({ crl, ...files }: TlsFiles, expected: Expected = {}): ClientTls {
   const refuse = crl === undefined ? undefined : serverRevocation(files.ca, crl, Date.now);
   const { session, namespace, named } = expected;

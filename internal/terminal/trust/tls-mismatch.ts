@@ -10,8 +10,8 @@ const UNREACHABLE = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNR
 
 /**
  * Explains a sidecar that could not be reached because it serves TLS and we spoke plaintext, or the other way round, or
- * because its certificate is not trusted: returns that error with a hint, otherwise undefined. Opens one connection of
- * its own to find out.
+ * because its certificate is not trusted: returns an error with a hint, or undefined if none of these is the reason.
+ * After a call in plaintext it opens a connection to find out.
  */
 export async function tlsMismatch(
   err: unknown,
@@ -49,7 +49,7 @@ function untrusted(err: DomainError, host: string): DomainError | undefined {
   return new DomainError(err.kind, err.message, { fields: { ...err.fields, hint }, cause: err });
 }
 
-/** The errors of a handshake if the other end speaks TLS: its alert, or our doubts about its certificate. */
+/** The errors of a handshake with a server that does speak TLS: its alert, or our refusal of its certificate. */
 const SPOKE_TLS = /ALERT|CERT|HANDSHAKE_FAILURE|UNABLE_TO_|ISSUER|SIGNATURE/;
 
 /** True when the other end takes part in a TLS handshake; whether it is trusted does not matter. */

@@ -17,13 +17,13 @@ type TokenFlag = (typeof TOKEN_FLAGS)[number];
 
 type TokenValues = Readonly<Partial<Record<TokenFlag, string>>>;
 
-/** The inputs for a token: the given ones, and those of a profile. */
+/** The settings from which a token is made: those of the caller, and those of a profile. */
 export interface TokenInputs {
   readonly flags: TokenValues;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Its token is for the control plane only. */
+  /** Used only for calls of a control plane. */
   readonly profile: TokenValues;
-  /** It is sent to a control plane. */
+  /** The token is for a call of a control plane. */
   readonly toServer: boolean;
 }
 
