@@ -46,7 +46,7 @@ const PATTERNS = {
 } as const;
 
 /**
- * Reads the claims of a token for threads. Its workspace serves as the project that every token has.
+ * Reads the claims of a token for threads. The token's workspace takes the place of the project that other tokens name.
  * @throws DomainError `unauthenticated` for a claim that is missing or of a wrong type
  */
 export function readThreadsClaims(claims: Readonly<Record<string, unknown>>): ThreadsClaims {

@@ -1,6 +1,6 @@
 import { threadsError } from "../domain/faults.ts";
 
-/** A field's JSON Schema, as it is published, and its check. */
+/** A field: its JSON Schema, which is published, and the check of its values. */
 export interface Field {
   readonly schema: Readonly<Record<string, unknown>>;
   /** @throws DomainError `invalid`, code VALIDATION_ERROR, naming `path` */
@@ -22,7 +22,7 @@ export function stringField({ min = 0, max, maxBytes, pattern }: TextRules, desc
   return {
     schema: {
       type: "string",
-      // A pattern limits the length by itself. Leaving the limits out keeps the list of tools short, which every agent
+      // A pattern also limits the length. Omitting the other limits keeps the list of tools short, which every agent
       // reads.
       ...(pattern === undefined ? { ...(min > 0 && { minLength: min }), maxLength: max } : { pattern: pattern.source }),
       ...(description !== undefined && { description }),

@@ -31,7 +31,8 @@ const MAX_BODY = 512 * 1024;
 const MAX_HANDLERS = 2000;
 const MAX_STREAMS = 16;
 /**
- * Threads of a caller that are reported when changes may have been missed. Others are reported only when they change.
+ * The most threads of a caller that are reported when changes may have been missed. Any others are reported only when
+ * they change.
  */
 const MAX_WATCHED = 1000;
 /** The SDK's handler refuses the methods that it does not support. */

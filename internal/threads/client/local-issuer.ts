@@ -23,7 +23,10 @@ export interface LocalToken {
   readonly ttlMs: number;
 }
 
-/** The default state folder of `threads`. Root's private database needs one that PostgreSQL's user can reach. */
+/**
+ * The default state folder of `threads`. For a private database of root it is a folder that PostgreSQL's user can
+ * reach.
+ */
 export function defaultStateDir(env: Readonly<Record<string, string | undefined>>, ownsDatabase: boolean): string {
   if (ownsDatabase && process.getuid?.() === 0) return "/var/lib/gastown-threads";
   const state = env["XDG_STATE_HOME"];
@@ -37,8 +40,8 @@ export function publicKeyPath(stateDir: string, kind: LocalToken["kind"]): strin
 }
 
 /**
- * Creates the local keys that are missing. Processes that do it at the same time agree on one pair.
- * @throws DomainError `denied` when they cannot be made or read
+ * Creates the local keys that are missing. Processes that do this at the same time agree on one pair for each issuer.
+ * @throws DomainError `denied` when the keys cannot be created or read
  */
 export function makeLocalKeys(stateDir: string): void {
   const folder = join(stateDir, "keys");
@@ -46,7 +49,7 @@ export function makeLocalKeys(stateDir: string): void {
   try {
     makeKeyFiles(folder);
   } catch (cause) {
-    if (codeOf(cause) === "") throw cause; // not the system's
+    if (codeOf(cause) === "") throw cause; // not an error of the system
     throw unusableStateDir(`cannot make the local keys in ${folder}`, cause, "file");
   }
 }
@@ -73,7 +76,7 @@ function makeKeyFiles(folder: string): void {
 /**
  * Signs a token with a local key.
  * @throws DomainError `not-found` without a local key that can be read: `threads` has never run with this state folder,
- * or as another user
+ * or runs as another user
  */
 export function mintLocal(stateDir: string, token: LocalToken, now: number): string {
   const path = join(stateDir, "keys", `${token.kind}.key`);

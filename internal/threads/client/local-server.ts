@@ -8,7 +8,7 @@ export interface LocalServer {
   readonly url: string;
   readonly pid: number;
   readonly workspace: string;
-  /** With TLS: the file with the CA of its certificate. */
+  /** If the server uses TLS: the file with the CA of its certificate. */
   readonly ca?: string | undefined;
 }
 
@@ -27,7 +27,7 @@ export function announceServer(stateDir: string, server: LocalServer): Disposabl
   };
 }
 
-/** The server that runs with this state folder; undefined: none does. */
+/** The server that runs with this state folder; undefined if none does. */
 export function localServer(stateDir: string): LocalServer | undefined {
   const text = readText(join(stateDir, FILE));
   if (text === undefined) return undefined;

@@ -24,12 +24,15 @@ const REFUSED = -32_000;
 const PARSE_ERROR = -32_700;
 const GRACE_MS = 2000;
 
-/** The first requests of an agent program. After an error to one of them, many use no tool as long as they run. */
+/**
+ * The first requests of an agent program. If one of them fails, many programs use none of the tools until they are
+ * restarted.
+ */
 const FIRST_REQUESTS = new Set(["initialize", "server/discover", "tools/list"]);
 /** How long a first request waits for the server. Agents that are given these tools at launch wait for two minutes. */
 const FIRST_HOLD_MS = 110_000;
 /**
- * How long another request waits for a server that accepts no connection, such as one that is being restarted. After an
+ * How long any other request waits for a server that accepts no connection, such as one that is restarting. After an
  * error an agent may end its turn without the message that it was woken for.
  */
 const HOLD_MS = 5000;
@@ -44,7 +47,7 @@ export class McpPipe {
   readonly #clock: Clock;
   readonly #place: () => McpPlace;
   readonly #write: (line: string) => void;
-  /** By request id. */
+  /** The requests without an answer, by request id. */
   readonly #open = new Map<string, AbortController>();
   readonly #running = new Set<Promise<void>>();
   readonly #end = new AbortController();
@@ -56,7 +59,7 @@ export class McpPipe {
     this.#write = write;
   }
 
-  /** Sends one message; its answer is written when it comes. */
+  /** Sends one message, and writes its answer when it arrives. */
   send(line: string): void {
     if (line.trim() === "") return;
     const message = parsed(line);
@@ -108,8 +111,8 @@ export class McpPipe {
   }
 
   /**
-   * Posts a message until the server takes it: one of the first requests after any failure that may pass, another
-   * message only if no connection was made. After the time for it, the outcome of the last attempt is the result.
+   * Posts a message until the server accepts it. One of the first requests is posted again after any failure that may
+   * pass, any other message only if no connection was made. Once its time is up, the last attempt decides.
    */
   async #held(
     line: string,

@@ -26,13 +26,13 @@ type Env = Readonly<Record<string, string | undefined>>;
 /** CAs, client certificate and its key, in PEM. */
 export type ThreadsTls = Pick<ClientTls, "ca" | "cert" | "key">;
 
-/** Flags that name a server, and files with its CA, a client certificate and its key. */
+/** Flags that name a server, the file with its CA, and the files with a client certificate and its key. */
 export interface ThreadsFlags {
   readonly threads?: string;
   readonly ca?: string | undefined;
   readonly cert?: string;
   readonly key?: string;
-  /** Reads the person's profile; called only if flags and environment leave the server or the token open. */
+  /** Reads the person's profile; called only if flags and environment name no server or no token file. */
   readonly kept?: () => ThreadsProfile;
 }
 
@@ -52,7 +52,7 @@ export interface ThreadsPlace {
   readonly url: string;
   /** For https: the trusted CAs and a client certificate. Undefined: the system's CAs and no certificate. */
   readonly tls?: ThreadsTls | undefined;
-  /** The paths of the TLS files, by the environment variables that name them for other programs. */
+  /** The paths of the TLS files, by the environment variables in which other programs expect them. */
   readonly files?: Readonly<Record<string, string>>;
   /** Returns a valid token; called for each request. @throws DomainError `unauthenticated` */
   readonly token: () => string;
@@ -64,11 +64,12 @@ const FILE_VARIABLE = "GT_THREADS_TOKEN_FILE";
 
 /**
  * Finds a server and a token for it. The server is the given one, else the profile's, else the local one. The token is
- * that of the file in GT_THREADS_TOKEN_FILE, else one signed with the profile's key, else one of this machine's person.
- * The CAs are the given ones, else those that a local server names. The environment (GT_THREADS, GT_THREADS_CA, _CERT,
- * _KEY) applies where flags are absent.
- * @throws DomainError `unavailable` if no server is given or running; `unauthenticated` without a token; `invalid` for
- * files that cannot be used, and for plaintext to another machine
+ * read from the file in GT_THREADS_TOKEN_FILE, else signed with the profile's key, else signed with this machine's key
+ * for people. The profile's key is not used for a local server that the profile does not name. The CAs are the given
+ * ones, else those that a local server names. The environment (GT_THREADS, GT_THREADS_CA, _CERT, _KEY) applies where
+ * flags are absent.
+ * @throws DomainError `unavailable` if no server is given and none is running; `unauthenticated` without a token;
+ * `invalid` for files that cannot be used, and for plaintext to another machine
  */
 export function findThreads(env: Env, clock: Clock, given: ThreadsFlags): ThreadsPlace {
   const file = env[FILE_VARIABLE] || undefined;
@@ -139,7 +140,7 @@ export class ThreadsClient implements Disposable {
 
   /**
    * Calls a unary operation. Fields of `input` that are undefined are not sent.
-   * @throws DomainError with the server's code in the field `code`; `unavailable` if it does not answer
+   * @throws DomainError with the server's code in the field `code`; `unavailable` if the server does not answer
    */
   async call(name: string, input: object, signal: AbortSignal): Promise<JsonObject> {
     const found = ThreadsService.methods.find((one) => one.localName === camelCase(name));
@@ -156,8 +157,8 @@ export class ThreadsClient implements Disposable {
   }
 
   /**
-   * Yields the updates of WatchThreads. When the token ends, the stream begins again with a new one. Messages follow
-   * those in `after`: by thread, the last seq, which it keeps up to date.
+   * Yields the updates of WatchThreads. When the token expires, opens a new stream with a new token. `after`: by
+   * thread, the seq after which to send messages; kept up to date.
    * @throws as `call`
    */
   async *watch(after: Map<string, number>, signal: AbortSignal): AsyncGenerator<JsonObject, void, undefined> {
@@ -195,7 +196,7 @@ export class ThreadsClient implements Disposable {
   }
 }
 
-/** Records the seq of a message, and the last seq of each thread of a snapshot that is not in `after`. */
+/** Records a message's seq, or the last seq of those threads of a snapshot that `after` does not contain yet. */
 function noteSeqs(after: Map<string, number>, { message, snapshot }: JsonObject): void {
   const one = objectOf(message);
   if (message !== undefined) after.set(asText(one["thread_id"]), Number(one["seq"]));
@@ -205,7 +206,7 @@ function noteSeqs(after: Map<string, number>, { message, snapshot }: JsonObject)
   }
 }
 
-/** The paths of the TLS files that are given, by environment variable. @throws DomainError `invalid` */
+/** The paths of the given TLS files, by environment variable. @throws DomainError `invalid` */
 function filesOf(
   given: ThreadsFlags,
   env: Env,

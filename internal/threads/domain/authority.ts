@@ -3,7 +3,7 @@ import type { ThreadStatus } from "./types.ts";
 /** Classes of roles. Every role that is not one of the first three is a `worker`. */
 export type RoleClass = "operator" | "orchestrator" | "auditor" | "worker";
 
-/** The facts about the caller and the thread that decide a status change. */
+/** The facts about the caller and the thread that decide whether a status change is allowed. */
 export interface AuthorityFacts {
   readonly role: RoleClass;
   readonly disputed: boolean;

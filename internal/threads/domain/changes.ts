@@ -3,12 +3,12 @@ export interface Change {
   readonly workspace: string;
   readonly kind: "message" | "thread" | "wake" | "escalation" | "session" | "revoked" | "policy";
   readonly threadId?: string | undefined;
-  /** The agents that it concerns; absent: all participants of the thread. */
+  /** The agents that the change concerns; absent: all participants of the thread. */
   readonly agents?: readonly string[] | undefined;
 }
 
 /**
- * Notifies of commits: immediately of those of this process, soon after of those of others. Delivery is best-effort, so
+ * Notifies of commits: of this process's at once, of other processes' soon after. Delivery is best-effort, so
  * subscribers poll too.
  */
 export interface Changes {

@@ -29,7 +29,7 @@ export function escalationOwner(facts: {
 
 /**
  * The wake of an escalation's owner. Empty unless the owner is an agent of the thread or the workspace's orchestrator,
- * and not the one that escalates. In a blocked thread only an orchestrator is woken.
+ * and is not the agent that escalates. In a blocked thread only an orchestrator is woken.
  */
 export function ownerWake(
   owner: string,

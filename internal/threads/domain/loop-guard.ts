@@ -28,7 +28,7 @@ const MAX_FRESH_FINDINGS = 10;
 
 /**
  * Counts one message. Returns the new state and the first rule that the message breaks. A person's message counts as
- * progress and breaks none.
+ * progress and breaks no rule.
  */
 export function guard(
   before: GuardState,

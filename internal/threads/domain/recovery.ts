@@ -13,16 +13,16 @@ export interface SessionStart {
 /** An agent's last session that a runtime confirmed. */
 export interface LastSession extends SessionStart, AgentConversation {}
 
-/** An agent's conversation by its program's own id, which may be empty. */
+/** An agent's conversation: the id that its program gave it, which may be empty. */
 interface AgentConversation {
   readonly agentSessionId: string;
-  /** It has sent no sign of life for `stale_after`. */
+  /** The agent has given no sign of life for `stale_after`. */
   readonly isStale: boolean;
 }
 
-/** Facts about an agent that no runtime has confirmed, by its own calls. */
+/** Facts about an agent that no runtime has confirmed, as known from its own calls. */
 export interface UnmanagedLife extends AgentConversation {
-  /** It has called within two minutes, so its program may run. */
+  /** The agent has called within the last two minutes, so its program may be running. */
   readonly isRecent: boolean;
 }
 
@@ -38,9 +38,9 @@ export interface RecoveryFacts {
   /** Sessions begun for this wake. */
   readonly resumes: number;
   readonly spawns: number;
-  /** Sessions begun for this agent within 15 minutes. */
+  /** Sessions begun for this agent within the last 15 minutes. */
   readonly recentStarts: number;
-  /** Sessions spawned in this workspace within an hour. */
+  /** Sessions spawned in this workspace within the last hour. */
   readonly hourlySpawns: number;
   readonly template: SpawnTemplate | undefined;
 }
@@ -66,9 +66,9 @@ const SPAWNS_AN_HOUR = 5;
 
 /**
  * The next step for an agent whose runtime has reported its end. Its conversation is resumed, at most `resume_max`
- * times for a wake; then a session is spawned from the template of its role, once for a wake. A stale session, and one
- * that began three times within 15 minutes, is not resumed. An unmanaged agent is recovered as far as the policy
- * `unmanaged` permits: `resume` only continues its conversation, `spawn` also spawns.
+ * times for a wake; then a session is spawned from the template of its role, once for a wake. A conversation is not
+ * resumed if it is stale, or if three sessions of the agent began within 15 minutes. An unmanaged agent is recovered as
+ * far as the policy `unmanaged` permits: `resume` only continues its conversation, `spawn` also spawns.
  */
 export function planRecovery(
   facts: RecoveryFacts,
@@ -109,7 +109,10 @@ export function areTemplates(spawn: unknown): boolean {
   return isJsonObject(spawn) && Object.values(spawn).every(isTemplate);
 }
 
-/** The options that make a session the agent's, whatever the template or the last session named. */
+/**
+ * The session options for this agent: replaces the agent that the template or the last session named, and drops
+ * `resume`.
+ */
 export function optionsFor(
   workspace: string,
   agent: string,

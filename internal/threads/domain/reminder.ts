@@ -16,8 +16,9 @@ export const REMINDERS = 2;
 export const REMIND_MS = 120_000;
 
 /**
- * Whether the agent has been idle for `REMIND_MS`; false without a status. An idle agent that has printed nothing since
- * was idle before its sidecar's serving half started again. `now`: wall clock, ms.
+ * Whether the agent has been idle for `REMIND_MS`; false without a status. An agent that last printed before
+ * `stateSince` has been idle since it printed: a restarted serving half saw its state only later. `now`: wall clock,
+ * ms.
  */
 export function hasForgotten(
   status: Pick<RuntimeStatus, "alive" | "state" | "stateSince" | "lastOutputAt"> | undefined,

@@ -5,7 +5,7 @@ import type { NudgeOutcomeWord } from "./wake-outcomes.ts";
 export interface WakeReceipt {
   readonly outcome: NudgeOutcomeWord;
   readonly error: string;
-  /** Time from the call until the text was submitted or, without a submission, seen typed, ms. */
+  /** Time from the call until the text was submitted or, without a submission, until it was seen on the screen, ms. */
   readonly typedMs?: number | undefined;
   readonly evidence: readonly { readonly source: string; readonly value: string; readonly confidence: string }[];
 }
@@ -14,9 +14,12 @@ export interface RuntimeStatus {
   readonly alive: boolean;
   /** `idle`, `busy`, `dialog`, `parked`, … */
   readonly state: string;
-  /** When the agent entered this state, wall clock, ms; for a restarted serving half, when it first saw it. */
+  /**
+   * When the agent entered this state, wall clock, ms; after a restart of the sidecar's serving half, when that first
+   * saw the state.
+   */
   readonly stateSince: number;
-  /** When it last printed, wall clock, ms. */
+  /** When the agent last printed, wall clock, ms. */
   readonly lastOutputAt?: number | undefined;
   readonly epoch: string;
   readonly draft: boolean;
@@ -61,7 +64,7 @@ export interface SessionSpawner {
   canResume(workspace: string, provider: string, signal: AbortSignal): Promise<boolean>;
   /** Repeated calls with the same session id start one session. @throws DomainError */
   start(workspace: string, session: SessionStart, signal: AbortSignal): Promise<void>;
-  /** The receipt of a request to a session that has ended; undefined: it is not known any more. */
+  /** The receipt of a request to a session that has ended; undefined: the request is no longer known. */
   lastReceipt(
     workspace: string,
     sessionId: string,
@@ -79,7 +82,7 @@ export interface ConversationTurn {
   readonly text: string;
 }
 
-/** A conversation that is this process's for one turn. Dispose of it. */
+/** A conversation that only this process may continue until it disposes of it. */
 export interface TakenConversation extends AsyncDisposable {
   /**
    * Gives the text to the conversation's program and waits for the end of the turn. Throws the signal's reason when it
@@ -88,23 +91,23 @@ export interface TakenConversation extends AsyncDisposable {
   run(turn: ConversationTurn, signal: AbortSignal): Promise<WakeReceipt>;
 }
 
-/** Goes on with conversations whose program does not run. */
+/** Continues conversations whose program is not running. */
 export interface TurnRunner {
   /**
-   * Takes a conversation, by its program's own id. `busy`: another one is taken, by this process or another. Undefined:
-   * it is not known here, or a process has it open.
+   * Takes a conversation, given the id that its program gave it. `busy`: this process or another has taken one.
+   * Undefined: the conversation is not known here, or a program has it open.
    */
   take(workspace: string, conversation: string): Promise<TakenConversation | "busy" | undefined>;
 }
 
 export interface Runtimes {
-  /** Absent: this server does not restart agents that ended. */
+  /** Absent: this server does not restart agents that have ended. */
   readonly starter?: SessionSpawner | undefined;
-  /** Absent: a conversation goes on in a session only. */
+  /** Absent: a conversation is continued only in a session. */
   readonly runner?: TurnRunner | undefined;
   /**
-   * Finds the live runtime that identifies itself as this agent's in this workspace; undefined: there is none, and if
-   * there is a `starter`, a bridge has confirmed that. The caller disposes of the runtime.
+   * Finds the live runtime that identifies itself as this agent's in this workspace; undefined: there is none, which a
+   * bridge has confirmed if there is a `starter`. The caller disposes of the runtime.
    * @throws DomainError `unavailable` if a runtime that may be the agent's cannot be asked
    */
   find(workspace: string, agent: string, signal: AbortSignal): Promise<Runtime | undefined>;

@@ -1,13 +1,13 @@
 import type { RuntimeStatus } from "./runtimes.ts";
 
-/** A wake that was typed without proof a minute or more ago, and whose agent has not read or posted since. */
+/** A wake whose text was typed without proof a minute or more ago, and whose agent has not read or posted since. */
 export interface DoubtfulWake {
   readonly workspace: string;
   readonly wakeId: string;
   readonly agentId: string;
 }
 
-/** The reason of the wake that tries a doubtful one again, which happens once. */
+/** The reason of the wake that repeats a doubtful one; each is repeated once. */
 export const SECOND_LOOK = "second look";
 
 /**

@@ -3,7 +3,7 @@ import type * as t from "./types.ts";
 import type { PlannedWake } from "./wake-plan.ts";
 import type { WaitingThread } from "./wake-text.ts";
 
-/** Selects threads, most recently changed first. `before`: the position of the last thread of the page before. */
+/** Selects threads, most recently changed first. `before`: the position of the last thread of the previous page. */
 export interface ThreadQuery {
   /** The agent whose unread messages are counted. */
   readonly agent: string;
@@ -50,7 +50,7 @@ export interface StoredPost {
 
 export interface ChainReport {
   readonly checked: number;
-  /** The first broken row of each chain; without `threadId`: of the audit trail. */
+  /** The first broken row of each chain. Without `threadId`, the chain is the audit trail. */
   readonly broken: readonly { readonly threadId?: string; readonly seq: number }[];
 }
 
@@ -73,7 +73,8 @@ export interface Reads {
   /** The agent's unread messages in all its threads, oldest first. */
   inbox(agent: string, limit: number): Promise<readonly t.Message[]>;
   /**
-   * The number of messages that are addressed to the agent and not acknowledged. Its own and the system's do not count.
+   * The number of messages that are addressed to the agent and not acknowledged, without the agent's own and the
+   * system's.
    */
   unread(threadId: string, agent: string): Promise<number>;
   unreadTotal(agent: string): Promise<number>;
@@ -96,7 +97,7 @@ export interface Reads {
     readonly limit: number;
   }): Promise<readonly t.Wake[]>;
   wake(wakeId: string): Promise<t.Wake | undefined>;
-  /** Wakes that have not ended, and those with the ids in `also`; of one agent or of all. At most 1,000. */
+  /** Wakes that have not ended, and those with the ids in `also`, of one agent or of all agents. At most 1,000. */
   openWakes(also: readonly string[], agent?: string): Promise<readonly t.Wake[]>;
   attempts(wakeId: string): Promise<readonly t.WakeAttempt[]>;
   escalations(query: {
@@ -159,15 +160,18 @@ export interface Tx extends Reads {
   join(threadId: string, agentId: string, role: string): Promise<void>;
   leave(threadId: string, agentId: string): Promise<void>;
   setWake(threadId: string, agentId: string, wake: t.WakeSetting): Promise<void>;
-  /** Appends a message with the next seq and hash. Locks the thread, if this transaction has not yet. */
+  /** Appends a message with the next seq and hash. Locks the thread if this transaction has not locked it yet. */
   append(message: NewMessage): Promise<t.Message>;
-  /** Raises `read_seq`, and with `acked` also `acked_seq`; never lowers them. Returns the database's time, ms. */
+  /** Raises `acked_seq` to `acked`, and `read_seq` to both; never lowers them. Returns the database's time, ms. */
   mark(
     threadId: string,
     agentId: string,
     to: { readonly read?: number; readonly acked?: number },
   ): Promise<number | undefined>;
-  /** Records a post of the agent: what it had been given counts as answered, what it had read as acknowledged. */
+  /**
+   * Records a post of the agent: messages that it had been given count as answered, those that it had read as
+   * acknowledged.
+   */
   answered(threadId: string, agentId: string, hop: number): Promise<void>;
   offer(agentId: string, upto: Readonly<Record<string, number>>): Promise<void>;
   wantWakes(wakes: readonly PlannedWake[], reason: string): Promise<void>;
@@ -179,13 +183,13 @@ export interface Tx extends Reads {
   /** Records that people have been informed of these events of a wake. */
   wakeTold(wakeId: string, news: readonly t.WakeNews[]): Promise<void>;
   /**
-   * Records that people are shown the messages that an agent does not acknowledge. False: they are not due, or have
-   * been shown.
+   * Records that people are shown the messages that an agent has not acknowledged. False: the messages are not due to
+   * be shown, or have been shown.
    */
   shown(threadId: string, agentId: string): Promise<boolean>;
   /**
-   * Opens an escalation. If the thread has an unresolved one with the same cause, adds the reason to that and returns
-   * it.
+   * Opens an escalation. If the thread has an unresolved one with the same cause, adds the reason to that one and
+   * returns it.
    */
   escalate(escalation: NewEscalation): Promise<{ readonly escalation: t.Escalation; readonly isNew: boolean }>;
   setEscalation(id: string, state: t.EscalationState): Promise<void>;
@@ -216,7 +220,10 @@ export interface Store {
   write<T>(workspace: string, work: (tx: Tx) => Promise<T>): Promise<T>;
   /** Records that the caller is known and its session is alive. Writes at most once a minute for each caller. */
   seen(caller: t.Principal): Promise<void>;
-  /** Records the id of the caller's conversation; only the runtime reports that of a managed session. */
+  /**
+   * Records the id of the caller's conversation; for a managed session does nothing, because its runtime reports the
+   * id.
+   */
   conversation(caller: t.Principal, agentSessionId: string): Promise<void>;
   /** Open escalations of all workspaces that were not acknowledged in time. */
   overdueEscalations(limit: number): Promise<readonly (WorkspaceThread & { readonly escalationId: string })[]>;

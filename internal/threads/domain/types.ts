@@ -130,13 +130,13 @@ export interface Wake {
   readonly state: WakeState;
   readonly reason: string;
   readonly urgency: Urgency;
-  /** An operator forced the wake, and no attempt has been made since. */
+  /** An operator has forced the wake, and no attempt has been made since. */
   readonly force: boolean;
   readonly dueAt: number;
   readonly attempts: number;
   readonly lastOutcome: string;
   readonly blockedBy: string;
-  /** The title of the dialog that blocks it, as the terminal shows it; else empty. */
+  /** The title of the dialog that blocks the wake, as the terminal shows it; empty if no dialog blocks it. */
   readonly blockedTitle: string;
   /** When the present cause began to block the wake, wall clock, ms; undefined: nothing blocks it. */
   readonly deferredSince: number | undefined;
@@ -151,13 +151,13 @@ export interface Waiting {
   readonly agentId: string;
   /** The number of these messages. */
   readonly count: number;
-  /** The sender of the newest of them. */
+  /** The sender of the newest of these messages. */
   readonly from: string;
-  /** The seq of the newest. */
+  /** The seq of the newest of these messages. */
   readonly seq: number;
-  /** When the newest was stored, wall clock, ms. */
+  /** When the newest of these messages was stored, wall clock, ms. */
   readonly since: number;
-  /** The participant has been given all of them. */
+  /** The participant has been given all of these messages. */
   readonly given: boolean;
 }
 

@@ -1,7 +1,7 @@
 import { foldedLine } from "../../base/sanitise.ts";
 import type { RuntimeStatus } from "./runtimes.ts";
 
-/** Why a queued wake is not typed yet. */
+/** Why the text of a queued wake has not been typed yet. */
 export interface Blocked {
   readonly by: "busy" | "dialog" | "draft" | "person" | "parked" | "unreachable";
   /** The dialog's title: one plain line of at most 120 characters. */
@@ -40,8 +40,8 @@ export function isPersonPresent(
 }
 
 /**
- * Whether to take a queued wake back from the sidecar because a person has blocked it for `maxDeferMs`. It is typed
- * once the keys have been quiet.
+ * Whether to take a queued wake back from the sidecar because a person has blocked it for `maxDeferMs`. Its text is
+ * typed once the person has pressed no key for a while.
  */
 export function mustDefer(by: string, forMs: number, maxDeferMs: number): boolean {
   return causeOf(by) === "person" && forMs >= maxDeferMs;

@@ -21,13 +21,13 @@ interface AfterOutcome {
 export type TakenBack = "read" | "person" | "force";
 
 const RECHECK_MS = 5000;
-/** A wake without proof is checked again after this time. */
+/** A wake whose text was typed without proof is checked again after this time. */
 const DOUBT_MS = 60_000;
 
 /**
- * Derives a wake's next state from its attempt's outcome. `waits`: messages still wait for the agent. `ours`: why the
- * worker itself cancelled the nudge: the agent had read everything, a person blocked it for too long, or an operator
- * has forced the wake.
+ * Derives a wake's next state from the outcome of its attempt. `waits`: messages are still waiting for the agent.
+ * `ours`: why the worker itself cancelled the nudge: the agent had read everything, a person blocked it for too long,
+ * or an operator has forced the wake.
  */
 export function afterOutcome(
   outcome: Exclude<NudgeOutcomeWord, "queued">,

@@ -20,7 +20,7 @@ export interface WakeCandidate {
 export interface PlannedWake {
   readonly agentId: string;
   readonly urgency: Urgency;
-  /** An operator waives the quiet time of the keys, and the end of the agent's turn. */
+  /** An operator forces the wake: it waits neither for quiet keys nor for the end of the agent's turn. */
   readonly force?: boolean;
   /** Delay from now, ms: time for an agent in a long poll to read the message first. */
   readonly delayMs: number;

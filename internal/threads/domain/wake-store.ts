@@ -50,7 +50,7 @@ type AttemptEnd = Pick<WakeReceipt, "typedMs" | "evidence"> & {
   readonly error?: string;
 };
 
-/** The last session of an agent that a bridge confirmed, and what was done lately to bring agents back. */
+/** The last session of an agent that a bridge confirmed, and the recent attempts to restart agents. */
 export interface RecentLife extends Pick<RecoveryFacts, "last" | "recentStarts" | "hourlySpawns"> {
   /** Undefined: the agent has never called without a runtime of ours. */
   readonly unmanaged: UnmanagedLife | undefined;
@@ -58,19 +58,19 @@ export interface RecentLife extends Pick<RecoveryFacts, "last" | "recentStarts" 
   readonly role: string;
 }
 
-/** The conversation that an agent has named, or its sidecar. */
+/** The conversation that an agent, or its sidecar, has named. */
 export interface NamedConversation {
-  /** The program's own id of it. */
+  /** The id that the agent's program gave it. */
   readonly id: string;
-  /** The role that the agent's own token has had; empty: it has never called. */
+  /** The role in the agent's last token; empty: the agent has never called. */
   readonly role: string;
-  /** The agent has sent no sign of life for `stale_after`. */
+  /** The agent has given no sign of life for `stale_after`. */
   readonly isStale: boolean;
-  /** The agent has called or been confirmed within two minutes, apart from turns that have ended. */
+  /** The agent has called or been confirmed within the last two minutes, other than in a turn that has ended. */
   readonly isRecent: boolean;
   /** A bridge has confirmed a session of the agent. */
   readonly isOfBridge: boolean;
-  /** Turns without proof that began within 15 minutes. */
+  /** Turns without proof that began within the last 15 minutes. */
   readonly failures: number;
 }
 
@@ -95,28 +95,28 @@ export interface WakeStore {
   /** Records an attempt before its text is typed. Returns the wake's age, ms; undefined: the claim is lost. */
   begin(claimed: ClaimedWake, by: string, intent: AttemptIntent): Promise<number | undefined>;
   /**
-   * Sets the begin of an attempt to now, because its text is about to be sent again. False: the attempt has ended or
+   * Sets the start of an attempt to now, because its text is about to be sent again. False: the attempt has ended or
    * the claim is lost.
    */
   sendAgain(claimed: ClaimedWake, by: string, attempt: number): Promise<boolean>;
   /** Counts open wakes, unresolved escalations and unread messages of all workspaces. */
   counts(): Promise<{ readonly wakes: number; readonly escalations: number; readonly unread: number }>;
   /**
-   * Records that the sidecar holds the wake, and what blocks it. Returns for how long the same cause has blocked it,
-   * ms.
+   * Records that the sidecar has queued the wake's text, and what blocks it. Returns how long the same cause has
+   * blocked it, ms.
    */
   queued(claimed: ClaimedWake, by: string, blocked: Blocked): Promise<number>;
   /** Records an event that people are to be informed of. Idempotent. */
   announce(claimed: ClaimedWake, by: string, news: WakeNews): Promise<void>;
   /**
-   * Ends a claim. If the wake has neither failed nor been deferred, makes a new one for messages that came meanwhile
+   * Ends a claim. If the wake has neither failed nor been deferred, makes a new wake for messages that came meanwhile
    * and still wait. Returns the wake's age, ms; undefined: the claim is lost.
    */
   finish(claimed: ClaimedWake, by: string, result: WakeResult): Promise<number | undefined>;
   /** Records that a runtime has confirmed the agent's session. */
   confirm(workspace: string, session: ConfirmedSession): Promise<void>;
   recentLife(claimed: ClaimedWake, staleAfterMs: number): Promise<RecentLife>;
-  /** Undefined: none has been named. */
+  /** Undefined: no conversation has been named. */
   conversation(target: WakeTarget, staleAfterMs: number): Promise<NamedConversation | undefined>;
   /** Makes wakes for agents that have waiting messages and no wake; returns the number of wakes. */
   makeMissing(): Promise<number>;
@@ -125,11 +125,11 @@ export interface WakeStore {
    * day, until it is acknowledged or tried again.
    */
   doubtful(limit: number): Promise<readonly DoubtfulWake[]>;
-  /** Makes a new wake for the messages that a doubtful one named. False: the agent has read them meanwhile. */
+  /** Makes a new wake for the messages that a doubtful wake named. False: the agent has read them meanwhile. */
   tryAgain(doubtful: DoubtfulWake): Promise<boolean>;
   /**
    * Agents that were given messages, by a wake or a read, at least two minutes ago and have not acknowledged them; at
-   * most `limit` threads in all. Each is returned every 15 s.
+   * most `limit` threads in all. Each is returned every 15 s for a day.
    */
   forgotten(limit: number): Promise<readonly ForgottenMessages[]>;
   /**

@@ -3,9 +3,9 @@ import { oneLine } from "../../base/sanitise.ts";
 export interface WaitingThread {
   readonly threadId: string;
   readonly title: string;
-  /** Messages that wait. */
+  /** The number of messages that wait. */
   readonly count: number;
-  /** The seq of the newest of them. */
+  /** The seq of the newest of these messages. */
   readonly upto: number;
   readonly last: { readonly sender: string; readonly eventType?: string | undefined; readonly text: string };
 }

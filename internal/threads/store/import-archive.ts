@@ -15,8 +15,8 @@ type Columns = Readonly<Record<string, readonly string[]>>;
 /**
  * Imports an archive into a database without threads, in one transaction. Verifies every hash chain before it commits.
  * Returns the number of rows.
- * @throws DomainError `invalid` for lines that are not an archive, are truncated or were changed; `precondition` if the
- * database already has threads
+ * @throws DomainError `invalid` if the database already has threads, or if the lines are not an archive, are truncated
+ * or were changed
  */
 export async function importArchive(pool: Pool, lines: AsyncIterable<string>): Promise<number> {
   const { rows } = await pool.query("select from threads.workspace union all select from threads.thread limit 1");
