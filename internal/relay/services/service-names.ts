@@ -28,7 +28,7 @@ export function answerSubject({ sessionId, role }: LaneName): string {
   return `${SERVICE}.query.${tokenOf(role)}.${tokenOf(sessionId)}.${randomBytes(16).toString("hex")}`;
 }
 
-/** True for a subject of services. A request with such a reply subject gets no answer. */
+/** True for `agents` and each subject below it. A request whose reply subject is one of these gets no answer. */
 export function isOfServices(subject: string): boolean {
   return subject === SERVICE || subject.startsWith(`${SERVICE}.`);
 }

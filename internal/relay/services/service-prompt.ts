@@ -25,17 +25,19 @@ export interface GivenPrompt {
 export interface PromptOptions {
   /** The longest work message, in bytes. */
   readonly maxMessageBytes: number;
-  /** False: the caller's answers cannot be signed, so permissions are left to others. */
+  /** False: the caller is not asked for permissions, since its answers cannot be signed; others decide. */
   readonly asks: boolean;
   /** How long a caller is kept informed, ms. */
   readonly longestMs: number;
 }
 
 const ACK_MS = 30_000;
-/** The longest answer that is compared with the text sent so far, in UTF-16 units. */
+/** The most text to send before the result, in UTF-16 units: it is kept, to be compared with the whole text. */
 const MAX_SHOWN = 1024 * 1024;
 
-/** A prompt by the agent protocol: a piece of work of its lane, and the messages that its caller gets meanwhile. */
+/**
+ * A prompt that came by the agent protocol: runs it as work of its lane, and sends messages to its caller meanwhile.
+ */
 export class ServicePrompt {
   readonly #deps: AskedWorkDeps;
   readonly #options: PromptOptions;
@@ -51,7 +53,10 @@ export class ServicePrompt {
     this.#replies = replies;
   }
 
-  /** Answers the caller, until the work has its result or the signal. False: with an error. Never rejects. */
+  /**
+   * Answers the caller until the work has its result or the signal is aborted. False: the answer is an error. Never
+   * rejects.
+   */
   async run(signal: AbortSignal): Promise<boolean> {
     const { clock } = this.#deps;
     const until = AbortSignal.any([signal, this.#over.signal]);
@@ -80,7 +85,7 @@ export class ServicePrompt {
     const prompt = { id, isNamed, payload, traceparent, maxBytes: this.#options.maxMessageBytes };
     const work = new AskedWork(this.#deps, lane, prompt, {
       name: "caller",
-      stored: () => void this.#ack(signal).catch(() => {}), // the prompt is answered
+      stored: () => void this.#ack(signal).catch(() => {}), // rejects when the prompt has been answered
       permit: (permission, decided) => this.#ask(permission, decided),
     });
     this.#showUpdates(signal);
@@ -94,7 +99,7 @@ export class ServicePrompt {
     }
   }
 
-  /** Sends the agent's text as it comes, until the signal. */
+  /** Sends the agent's text as it comes, until the signal is aborted. */
   #showUpdates(signal: AbortSignal): void {
     const callback = (err: Error | null, message: Msg) => {
       const body = err === null ? readJson(message.string(), RECORD_DEPTH) : undefined;

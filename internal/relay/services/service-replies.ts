@@ -8,7 +8,7 @@ const PIECE = 64 * 1024;
 /** The longest error in a header. */
 const MAX_ERROR = 500;
 
-/** The messages that answer one prompt. While NATS is away they are lost. */
+/** The messages that answer one prompt. They are lost while NATS is not connected. */
 export class ServiceReplies {
   readonly #bus: Bus;
   readonly #reply: string;
