@@ -1,7 +1,7 @@
 import { type ClientHttp2Stream, constants, type Http2Session } from "node:http2";
 import { Code, ConnectError } from "@connectrpc/connect";
 
-/** The first part of each response is not counted, so that small responses arrive however much the large ones hold. */
+/** The first bytes of each message are not counted, so that small messages arrive however much the large ones hold. */
 const FREE_BYTES = 64 * 1024;
 const PREFIX_BYTES = 5;
 
@@ -15,7 +15,7 @@ export class AnswerBudget {
   readonly #seen = new WeakSet<Http2Session>();
   #heldBytes = 0;
 
-  /** `all`: a budget to which everything counted here is added, too. */
+  /** `all`: a second budget, in which everything that is counted here is also counted. */
   constructor(maxBytes: number, all?: AnswerBudget) {
     this.#maxBytes = maxBytes;
     this.#all = all;
@@ -59,7 +59,7 @@ export class AnswerBudget {
   }
 
   /**
-   * Ends a connection whose server sends ORIGIN frames: Node keeps each origin as long as the connection. Our servers
+   * Ends a connection whose server sends ORIGIN frames: Node keeps each origin until the connection ends. Our servers
    * send none.
    */
   #adopt(session: Http2Session): void {

@@ -83,7 +83,7 @@ export class ClientSessions {
 
   /**
    * Corrects the error of a call whose connection closed. Its stream ends with CANCEL, which Connect reports as if the
-   * caller had cancelled; unless this side or the server did cancel, the connection was cut.
+   * caller had cancelled; if neither this side nor the server has cancelled the call, the connection was cut.
    */
   interceptor(): Interceptor {
     return (next) => async (req) => {

@@ -6,7 +6,9 @@ import { ClientSessions } from "./client-sessions.ts";
 /** Flow-control window of a stream, bytes; also bounds what is buffered for a reader that does not read. */
 const STREAM_WINDOW_BYTES = 1024 * 1024;
 
-/** Less than the time after which a sidecar closes a connection without calls: none is closed as a call begins. */
+/**
+ * Less than the time after which a sidecar closes a connection without calls, so that it closes none as a call begins.
+ */
 const IDLE_MS = 45_000;
 
 /** Options for connections to one server. */
@@ -16,8 +18,8 @@ export interface DialOptions {
   /** Dials this unix socket instead; `baseUrl` is then only the calls' authority, e.g. `http://localhost`. */
   readonly socketPath?: string;
   /**
-   * Returns the socket of each connection instead, e.g. through a tunnel (see `nativeSocket`). The socket may still be
-   * connecting.
+   * Returns the socket of each connection, instead of a dial to `baseUrl`, e.g. through a tunnel (see `nativeSocket`).
+   * The socket may still be connecting.
    */
   readonly dial?: (() => Socket) | undefined;
   /** The name that the server's certificate must contain. Default: the host of `baseUrl`. */

@@ -30,7 +30,7 @@ export interface EncodedStreamOptions {
 /**
  * The messages of a server stream as they arrive, undecoded, for forwarding. Leaving the loop or aborting the signal
  * cancels the call.
- * @throws ConnectError as a Connect client does; the signal's reason
+ * @throws ConnectError like a Connect client, or the signal's reason
  */
 export async function* encodedStream<I extends DescMessage, O extends DescMessage>(
   sessions: Connections,

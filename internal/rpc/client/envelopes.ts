@@ -9,7 +9,7 @@ export interface Envelope {
   readonly payload: Buffer;
 }
 
-/** Splits a stream of bytes into envelopes, whatever its chunks. */
+/** Splits a stream of bytes into envelopes, however the stream is divided into chunks. */
 export class Envelopes {
   readonly #maxBytes: number;
   #held: Buffer[] = [];
@@ -20,7 +20,7 @@ export class Envelopes {
     this.#maxBytes = maxBytes;
   }
 
-  /** Part of an envelope has arrived. */
+  /** True if an envelope has arrived in part. */
   get isOpen(): boolean {
     return this.#heldBytes > 0;
   }
@@ -46,7 +46,7 @@ export class Envelopes {
     this.#heldBytes = rest.length;
   }
 
-  /** The size of the next envelope, as far as known: at least that of its prefix. */
+  /** The size of the next envelope if its prefix has arrived in the first chunk; otherwise the size of the prefix. */
   #wanted(): number {
     const [first] = this.#held;
     return first === undefined || first.length < PREFIX_BYTES ? PREFIX_BYTES : PREFIX_BYTES + this.#lengthIn(first);

@@ -7,7 +7,7 @@ import { type Duplex, pipeline } from "node:stream";
 /**
  * A socket of the operating system that forwards the bytes of `stream` in both directions, and ends with it. HTTP/2
  * needs one: on a JavaScript stream, Node runs all callbacks for a chunk before anything else, so a response that
- * arrives in one chunk with its end is taken for cut off.
+ * arrives together with its end in one chunk is reported as cut off.
  */
 export function nativeSocket(stream: Duplex): Socket {
   const folder = mkdtempSync(join(tmpdir(), "gt-")); // mode 0700: no other user can connect

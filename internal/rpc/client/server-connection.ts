@@ -49,7 +49,7 @@ export class ServerConnection {
   #aliveAt = 0;
   #socket: Socket | undefined;
   #timer = new AbortController();
-  /** A PING is in progress; resolved when it is answered, or the connection ends. */
+  /** Set while a PING is in progress; resolved when the PING is answered or the connection ends. */
   #checked: PromiseWithResolvers<void> | undefined;
 
   /**
@@ -74,18 +74,19 @@ export class ServerConnection {
     this.#giveUpAfter(HANDSHAKE_MS, "does not complete the handshake");
   }
 
-  /** Calls may begin, at once or when the connection is open. */
+  /** True if calls may begin, at once or when the connection has opened. */
   get takesCalls(): boolean {
     return (this.#phase === "opening" || this.#phase === "open") && !this.#session.closed && !this.#session.destroyed;
   }
 
-  /** The server's first frame has arrived. */
+  /** True once the server's SETTINGS, its first frame, have arrived. */
   get isHeard(): boolean {
     return this.#isHeard;
   }
 
   /**
-   * Resolves when a call may begin: true, or false if the connection has ended. @throws Error if it could not be opened
+   * Resolves with true when a call may begin, or with false if the connection accepts no more calls. @throws Error if
+   * it could not be opened
    */
   async ready(): Promise<boolean> {
     await this.#opened.promise;

@@ -41,7 +41,7 @@ export interface SidecarConnection extends Disposable {
   setTls(tls: ClientTls): void;
   /**
    * The messages of a server stream as they arrive, undecoded, for forwarding. Leaving the loop cancels the call.
-   * @throws ConnectError as a call on `transport` does; the signal's reason
+   * @throws ConnectError like a call on `transport`, or the signal's reason
    */
   encoded<I extends DescMessage, O extends DescMessage>(
     method: DescMethodServerStreaming<I, O>,

@@ -4,9 +4,9 @@ import type { ClientHttp2Stream } from "node:http2";
 const NO_ERROR = 0;
 
 /**
- * Makes a response readable that arrived completely before its reader began. An HTTP/2 stream counts as closed after
- * its last frame, and Node's iterators report a stream that was already closed as broken off, even if it still has
- * data. This happens under load, when one write makes TLS deliver several responses at once.
+ * Lets a response be read that arrived completely before its reader began. An HTTP/2 stream counts as closed after its
+ * last frame, and Node's iterators report a stream that was already closed as broken off, even if it still has data.
+ * This happens under load, when one write makes TLS deliver several responses at once.
  */
 export function keepWholeAnswers(stream: ClientHttp2Stream): void {
   const iterator = stream.iterator.bind(stream);

@@ -22,13 +22,13 @@ const CODES: Readonly<Record<ErrorKind, Code>> = {
 };
 
 /**
- * The kind of an error that was sent without our detail. Codes that are missing (internal, unknown, data loss) are
- * bugs.
+ * Kinds for errors that were sent without our detail. A code that is missing here (internal, unknown, data loss) means
+ * a bug.
  */
 const KINDS: ReadonlyMap<Code, ErrorKind> = new Map([
   ...Object.entries(CODES).map(([kind, code]) => [code, kind as ErrorKind] as const),
   [Code.OutOfRange, "invalid"],
-  [Code.Aborted, "unavailable"], // connect-node reports a connection that was cut this way
+  [Code.Aborted, "unavailable"], // connect-node's code for a connection that was cut
 ]);
 
 /** The messages for answers that are not of the protocol: those of another program, or of a proxy. */

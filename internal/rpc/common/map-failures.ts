@@ -1,6 +1,6 @@
 /**
- * The same messages, with errors between them mapped. Not a generator: one more generator per message costs more than
- * the rest of an interceptor.
+ * The same messages; `map` converts the error that ends them. Not a generator: one more generator per message costs
+ * more than the rest of an interceptor.
  */
 export function mapFailures<T>(messages: AsyncIterable<T>, map: (err: unknown) => unknown): AsyncIterable<T> {
   return {

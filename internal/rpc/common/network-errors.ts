@@ -52,7 +52,8 @@ export function networkFailureOf(err: unknown): NetworkFailure | undefined {
   });
   const untrusted = chain.find(({ code }) => isTrustCode(code));
   if (untrusted) return { kind: "unauthenticated", message: `not trusted: ${untrusted.message}` };
-  // No error of connect(2) is a bug: it may be another user's socket, a path that is not a socket, or a firewall.
+  // No error of connect(2) is a bug: its cause may be another user's socket, a path that is not a socket, or a
+  // firewall.
   const unreachable = chain.find(({ code, isConnect }) => isConnect || UNREACHABLE_CODES.has(code) || isTlsCode(code));
   if (unreachable) return { kind: "unavailable", message: `cannot be reached: ${unreachable.message}` };
   return undefined;

@@ -1,8 +1,8 @@
 import { type DescMessage, type JsonValue, type Message, ScalarType, toJson } from "@bufbuild/protobuf";
 
 /**
- * A message as plain JSON with proto field names. `int64` values are numbers; fields without a value are omitted, with
- * `defaults` only optional ones.
+ * A message as plain JSON with proto field names. `int64` values are numbers; fields without a value are omitted; with
+ * `defaults`, only optional fields are.
  */
 export function plainJson(schema: DescMessage, message: Message, { defaults = false } = {}): JsonValue {
   return withNumbers(schema, toJson(schema, message, { useProtoFieldName: true, alwaysEmitImplicit: defaults }));

@@ -19,8 +19,8 @@ export interface TlsMaterial {
 /** The CA that a client trusts, its own certificate if it has one, and further checks of the server. */
 export interface ClientTls extends Pick<TlsMaterial, "ca">, Partial<Pick<TlsMaterial, "cert" | "key">> {
   /**
-   * Identifies the server by its certificate: `instead` of the check that it has the dialled name, `also` in addition
-   * to that check, or an error. Default `also`.
+   * Identifies the server by its certificate. `instead` replaces the check that the certificate has the dialled name,
+   * `also` adds to that check, an error refuses the server. Default `also`.
    */
   readonly identify?: ((server: X509Certificate) => "instead" | "also" | Error) | undefined;
   /** Refuses a server whose chain and name are valid, e.g. because its certificate is revoked. */
@@ -62,7 +62,7 @@ export function clientTlsOptions(tls: ClientTls): ConnectionOptions {
   return { ...commonOptions(tls), checkServerIdentity: check };
 }
 
-/** A longer chain is a loop; in Node's chains, the last certificate is its own issuer. */
+/** A chain is not followed beyond this length; in Node's chains, the last certificate is its own issuer. */
 const MAX_CHAIN = 8;
 
 function chainOf(server: PeerCertificate): X509Certificate[] {

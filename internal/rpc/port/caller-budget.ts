@@ -1,17 +1,20 @@
 import type { Clock } from "../../base/clock.ts";
 import { TokenBucket } from "../../base/token-bucket.ts";
 
-/** A stream that lived longer cost more to keep than to open: its reset does not count as part of a flood. */
+/**
+ * The reset of a stream that was open for longer does not count as part of a flood: the stream cost more to keep than
+ * to open.
+ */
 export const YOUNG_STREAM_MS = 1000;
 const BURST = 256;
 const PER_SECOND = 50;
-/** Beyond this number, full buckets are dropped. */
+/** If there are more buckets than this, full ones are dropped. */
 const KEPT = 1024;
 
 /**
- * Limits operations that cost us more than the caller: opening streams and resetting them at once ("rapid reset"), or
- * calling with invalid credentials. The budget is shared by all connections of a caller: a new connection brings no new
- * budget.
+ * Limits operations that cost us more than they cost the caller: opening streams and resetting them at once ("rapid
+ * reset"), or calling with invalid credentials. The budget is shared by all connections of a caller: a new connection
+ * brings no new budget.
  */
 export class CallerBudget {
   readonly #clock: Clock;
@@ -32,7 +35,7 @@ export class CallerBudget {
     return true;
   }
 
-  /** A unit is available. */
+  /** True if a unit is available. */
   has(share: string): boolean {
     return (this.#shares.get(share)?.fill(this.#clock.monotonicMs()) ?? BURST) >= 1;
   }

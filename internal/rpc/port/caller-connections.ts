@@ -8,9 +8,9 @@ import type { Peer } from "./peer.ts";
 
 export interface CallerConnectionsDeps {
   readonly clock: Clock;
-  /** A rule assigns the peer a role; without one, its calls may prove a role later, see `promote`. */
+  /** True if a rule assigns the peer a role. If none does, its calls may prove a role later; see `promote`. */
   readonly hasRole: (peer: Peer) => boolean;
-  /** A connection was cut for a newer one, or refused for lack of room. */
+  /** Called when a connection was cut for a newer one, or refused for lack of room. */
   readonly onCut: () => void;
 }
 
@@ -89,8 +89,8 @@ export class CallerConnections {
   }
 
   /**
-   * The caller was refused too often recently, and no call on this connection has been admitted yet. All calls of a
-   * batch begin before the first is refused, and each would cost a check of its credentials.
+   * True if the caller was refused too often recently and no call on this connection has been admitted yet. All calls
+   * of a batch begin before the first is refused, and each would cost a check of its credentials.
    */
   #isSpent(tracked: TrackedConnection): boolean {
     return !this.#proven.has(tracked) && !this.#refusals.has(tracked.connection.share);

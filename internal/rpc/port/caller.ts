@@ -67,7 +67,9 @@ function nameOf(peer: Peer): string {
   }
 }
 
-/** Named by the SHA-256: CAs choose serials, so certificates of two CAs may have the same one. */
+/**
+ * Identifies the certificate by its SHA-256: CAs choose serials, so certificates of two CAs may have the same serial.
+ */
 function namelessOf({ certificate, serial }: Extract<Peer, { type: "certificate" }>): string {
   return `certificate ${certificate?.fingerprint256.replaceAll(":", "").toLowerCase() ?? serial}`;
 }

@@ -20,7 +20,7 @@ export type AdmittedUntil = (certificate: X509Certificate) => number;
 
 /** The longest wait between two checks, since the wall clock may be set meanwhile. */
 const LOOK_AT_LEAST_EVERY_MS = 60_000;
-/** Time for unary calls to be answered although their connection ends. */
+/** How long unary calls may continue on a connection that is being ended. */
 const PATIENCE_MS = 5000;
 /** Time between the last response on a connection and its end, so that the response arrives. */
 const FLUSH_MS = 1000;
@@ -46,9 +46,10 @@ interface Connection {
 
 /**
  * The peers of a server's connections. A connection with a certificate is checked when it is opened, when its
- * certificate expires and when our trust changes (`reconsider`); it ends if its owner may no longer call:
+ * certificate expires and when our trust changes (`reconsider`); if its owner may no longer call, it is ended in a way
+ * that depends on the error:
  *
- * - `unavailable`, a certificate that may have been renewed: no new calls; streams end at once with that error, other
+ * - `unavailable` (the certificate may have been renewed): no new calls; streams end at once with that error, other
  * calls within 5 s;
  * - any other error: every call fails with it, and the connection is cut after 1 s.
  */
@@ -67,7 +68,7 @@ export class Connections implements Task {
 
   /**
    * `isLocal`: the connections are at a unix socket. `identify`: names the owner of a certificate without a URI name.
-   * `until`: default, the end of the certificate itself. `decided`: called for each connection that is refused or
+   * `until`: by default, when the certificate itself expires. `decided`: called for each connection that is refused or
    * ended.
    */
   constructor(
@@ -126,7 +127,7 @@ export class Connections implements Task {
     return this.#byPeer.get(peer)?.refusal;
   }
 
-  /** Aborts the call if its connection loses our trust before `abort` is aborted. */
+  /** Aborts `abort` if the call's connection loses our trust while the call is in progress. */
   track(peer: Peer, abort: AbortController, unary: boolean): void {
     const { signal } = abort;
     const record = this.#byPeer.get(peer);

@@ -1,18 +1,21 @@
 import type { Socket } from "node:net";
 
 /**
- * Bounds the connections that have not authenticated or shown their protocol yet. When there are more, the oldest
- * connection of the address that has most is cut: an honest client needs only milliseconds here, and one that keeps
- * connections open cannot lock out other addresses.
+ * Bounds the number of connections that have not authenticated or shown their protocol yet. If there are more, the
+ * oldest connection of the address with the most is cut: an honest client needs only milliseconds here, and one that
+ * keeps connections open cannot lock out other addresses.
  */
 export class HalfOpen {
   readonly #max: number;
   readonly #tell: (what: "cut" | "gone") => void;
-  /** Sockets by address, and then by what distinguishes them there; the oldest first. */
+  /** Sockets by address and then by port (at a unix socket, by the socket itself); the oldest first. */
   readonly #sockets = new Map<string, Map<number | Socket, Socket>>();
   #size = 0;
 
-  /** `tell`: a connection was cut for a newer one, or ended (or was refused) before it was complete. */
+  /**
+   * `tell` is called with `cut` when a connection was cut for a newer one, with `gone` when one closed before its
+   * `done`.
+   */
   constructor(max: number, tell: (what: "cut" | "gone") => void) {
     this.#max = max;
     this.#tell = tell;
@@ -33,7 +36,7 @@ export class HalfOpen {
     if (this.#size > this.#max) this.#cutOne();
   }
 
-  /** `socket` itself, or one that wraps it, as TLS does. */
+  /** `socket`: one that was added, or a TLS socket that wraps one. */
   done(socket: Socket): void {
     this.#remove(...placeOf(socket));
   }

@@ -1,5 +1,6 @@
 /**
- * Counted as HTTP/2 does and as our SETTINGS announce: names, values and 32 bytes for each. Also applies to HTTP/1.1.
+ * The limit of a request's headers, as our SETTINGS announce it and HTTP/2 counts them: names, values and 32 bytes for
+ * each header. Also applies to HTTP/1.1.
  */
 export const MAX_HEADER_BYTES = 16 * 1024;
 

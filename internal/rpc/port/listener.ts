@@ -20,13 +20,18 @@ import type { ServerRequest, ServerResponse12 } from "./request.ts";
 import { sniffHttpVersion } from "./sniff.ts";
 
 export interface ListenerLimits extends HandshakeRate {
-  /** Limit of a TLS handshake, the first bytes of a plaintext connection, and the headers of an HTTP/1.1 request. */
+  /**
+   * The time for a TLS handshake, for the first bytes of a plaintext connection, and for the headers of an HTTP/1.1
+   * request.
+   */
   readonly handshakeTimeoutMs: number;
-  /** Limit of a complete HTTP/1.1 request. */
+  /** The time for a complete HTTP/1.1 request. */
   readonly requestTimeoutMs: number;
-  /** The most connections after their handshake or first bytes; see `OpenConnections`. */
+  /** The most connections that have completed their handshake or sent their first bytes; see `OpenConnections`. */
   readonly maxConnections: number;
-  /** The most connections before the end of their handshake (TLS) or first bytes; one more cuts the oldest. */
+  /**
+   * The most connections that have not yet completed their handshake (TLS) or sent their first bytes; see `HalfOpen`.
+   */
   readonly maxHalfOpen: number;
   /** The most open streams of an HTTP/2 connection; further ones are reset before any code sees them. */
   readonly maxStreams: number;
@@ -39,15 +44,17 @@ export type ConnectionFault = "limit" | "half-open" | "handshake";
 
 export interface ListenerHandlers {
   onRequest(req: ServerRequest, res: ServerResponse12): void;
-  /** An HTTP/1.1 request for an upgrade goes to `onUpgrade`; if false, it is answered as an ordinary request. */
+  /**
+   * True if an HTTP/1.1 request for an upgrade goes to `onUpgrade`; otherwise it is answered as an ordinary request.
+   */
   isUpgrade(req: IncomingMessage): boolean;
   /** The handler owns the connection of this request from now on. */
   onUpgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void;
   onSession(session: ServerHttp2Session): void;
-  /** An HTTP/1.1 connection, before its first request. */
+  /** Called for an HTTP/1.1 connection before its first request. */
   onHttp1(socket: Socket): void;
   onFault(fault: ConnectionFault): void;
-  /** A TLS handshake failed. */
+  /** Called when a TLS handshake has failed. */
   onHandshakeFailed(decision: ConnectionDecision): void;
 }
 
@@ -83,13 +90,13 @@ function http2Options({ maxStreams }: ListenerLimits) {
   };
 }
 
-/** A stopped client keeps its sockets; keep-alive makes the kernel notice one that is gone. */
+/** A client that is stopped keeps its sockets; keep-alive lets the kernel notice a client that is gone. */
 const KEEP_ALIVE = { noDelay: true, keepAlive: true, keepAliveInitialDelay: 30_000 };
 
 /**
  * TLS 1.3 with client certificates; ALPN selects the protocol. If a certificate is required, every connection without
- * one is refused, since the handshake fails first. If it is optional, one that does not verify is still refused. Node's
- * server gets each connection from the listening server when it is its turn.
+ * one is refused, since the handshake fails first. If it is optional, one that does not verify is still refused. The
+ * listening server passes each connection to Node's server when it is the connection's turn.
  */
 export function createTlsListener(
   clock: Clock,
@@ -125,8 +132,8 @@ export function createTlsListener(
     if (socket.alpnProtocol !== "h2") handlers.onHttp1(socket);
   });
   secure.on("tlsClientError", (err: NodeJS.ErrnoException, socket) => {
-    // For a certificate that does not verify, Node sets the reason on the socket; the error only says that it was
-    // closed.
+    // For a certificate that does not verify, Node sets the reason on the socket; the error says only that the socket
+    // was closed.
     const reason: unknown = socket.authorizationError ?? err.code;
     handlers.onHandshakeFailed({ address: addressOf(wrappedBy(socket)), reason: reasonText(reason) });
   });
@@ -174,13 +181,17 @@ export function createPlainListener(clock: Clock, limits: ListenerLimits, handle
   };
 }
 
-/** Starts Node's check for slow requests, which a server starts when it listens; this one never does. */
+/**
+ * Starts Node's check for slow requests: a server starts it when it begins to listen, and this server never listens
+ * itself.
+ */
 function watchSlowRequests(server: Http1Server | Http2SecureServer): void {
   server.emit("listening");
 }
 
 function bounded(server: Server, limits: ListenerLimits, { onFault }: ListenerHandlers): HalfOpen {
-  // Each kind of connection has its own limit, which cuts the right one; this limit is for those being closed.
+  // `HalfOpen` and `OpenConnections` have limits of their own and choose which connection to cut; this limit leaves
+  // room for connections that are being closed.
   server.maxConnections = 2 * (limits.maxConnections + limits.maxHalfOpen);
   server.on("drop", () => onFault("limit"));
   return new HalfOpen(limits.maxHalfOpen, (what) => onFault(what === "cut" ? "half-open" : "handshake"));
@@ -198,7 +209,8 @@ function wireHttp2(server: Http2Server | Http2SecureServer, handlers: ListenerHa
 }
 
 /**
- * By default Node emits `upgrade` for *every* upgrade; a secure HTTP/2 server has this property, but no option for it.
+ * By default Node emits `upgrade` for *every* upgrade. `shouldUpgradeCallback` is set as a property, because a secure
+ * HTTP/2 server has no option for it.
  */
 function wireUpgrades(server: Http1Server | Http2SecureServer, handlers: ListenerHandlers): void {
   const isUpgrade = (req: IncomingMessage) =>
@@ -220,7 +232,10 @@ function http1Limits(limits: ListenerLimits) {
   };
 }
 
-/** A destroyed TLS socket has lost its address; the socket below was asked before and still has it. */
+/**
+ * A destroyed TLS socket has lost its address; the socket below it was asked for the address earlier and still knows
+ * it.
+ */
 function wrappedBy(socket: TLSSocket): Socket {
   const { _parent: below } = socket as TLSSocket & { readonly _parent?: Socket };
   return below?.remoteAddress === undefined ? socket : below;

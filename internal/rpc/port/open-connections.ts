@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 
 export interface ConnectionLimits {
-  /** The most connections after their handshake or first bytes. */
+  /** The most connections that have completed their handshake or sent their first bytes. */
   readonly maxConnections: number;
   /** The most of these per caller. */
   readonly maxConnectionsOfOne: number;
@@ -11,7 +11,10 @@ export interface ConnectionLimits {
   readonly idleMs: number;
   /** The same for a caller without a role. */
   readonly idleWithoutRoleMs: number;
-  /** If no connection is idle, the oldest connection of the caller with the most may be cut for a new one. */
+  /**
+   * True: if no connection is idle, the oldest one of the caller with the most is cut for a new one. False: only if
+   * that caller has at least two more connections than the new one's, or both have no role.
+   */
   readonly mayCutBusy: boolean;
 }
 
@@ -55,8 +58,8 @@ const WITHOUT_ROLE = "without role";
 
 /**
  * The connections of a server, shared fairly among its callers: each caller has a quota, and callers without a role a
- * small one together. A new connection replaces the one that has been idle longest, of the caller that has the most.
- * Idle connections end after a while.
+ * small one together. Without room for a new connection, it replaces one of the same caller or of the caller with the
+ * most, namely the one that has been idle longest. Idle connections end after a while.
  */
 export class OpenConnections {
   readonly #clock: Clock;

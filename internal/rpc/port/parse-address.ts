@@ -6,7 +6,7 @@ export function parseAddress(text: string): { readonly host: string; readonly po
   return host === undefined || port > 65_535 ? undefined : { host, port };
 }
 
-/** As `parseAddress`; as in Go, `:9445` means all addresses of the host. */
+/** Like `parseAddress`, but accepts a port alone: `:9445` means all IPv4 addresses of the host. */
 export function parseListenAddress(text: string): ReturnType<typeof parseAddress> {
   return parseAddress(text.startsWith(":") ? `0.0.0.0${text}` : text);
 }

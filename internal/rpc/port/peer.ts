@@ -23,7 +23,7 @@ export type Peer =
     }
   /** A peer at a unix socket; `address` is `unix`. */
   | { readonly type: "local"; readonly address: string }
-  /** `ends`: those of its connection, for `SocketOwners`; absent if it has disconnected. */
+  /** `ends`: both ends of the connection, for `SocketOwners`; absent if the peer has disconnected. */
   | { readonly type: "unverified"; readonly address: string; readonly ends?: SocketEnds };
 
 /** Interceptors and handlers read the peer with `context.values.get(peerKey)`. */
@@ -35,7 +35,9 @@ export const peerKey = createContextKey<Peer>(
 /** Identities of the owner of a certificate without a URI name, the main one first. */
 export type Identify = (certificate: X509Certificate) => readonly string[];
 
-/** The peer of a connection, and its certificate if it has proven one. `isLocal`: it is a unix socket. */
+/**
+ * The peer of a connection, and its certificate if it has proven one. `isLocal`: the connection is at a unix socket.
+ */
 export function peerOfSocket(
   socket: Socket,
   { isLocal = false, identify }: { readonly isLocal?: boolean; readonly identify?: Identify | undefined } = {},

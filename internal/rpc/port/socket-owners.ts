@@ -9,7 +9,7 @@ interface SocketEnd {
   readonly port: number;
 }
 
-/** Both ends of a TCP connection, from the server's socket. */
+/** Both ends of a TCP connection, as the server's socket reports them. */
 export interface SocketEnds {
   readonly server: SocketEnd;
   readonly client: SocketEnd;
@@ -18,7 +18,7 @@ export interface SocketEnds {
 /** Reads the kernel's tables for this process's network; undefined: no such table. */
 type ReadTables = () => Promise<readonly (string | undefined)[]>;
 
-/** Read again: a table that changes while it is read may lack an existing connection. */
+/** How often to read the tables: one that changes while it is read may lack an existing connection. */
 const TRIES = 5;
 const PAUSE_MS = 5;
 /** States of the kernel's `tcp_states.h` in which a connection is established or one side has sent its FIN. */
@@ -51,7 +51,7 @@ export class SocketOwners {
     return undefined;
   }
 
-  /** Always a later read: one in progress may have passed the row of a new connection. */
+  /** The result of a read that begins later: one in progress may have passed the row of a new connection already. */
   #tables(): ReturnType<ReadTables> {
     if (this.#next !== undefined) return this.#next;
     const next = (this.#reading ?? Promise.resolve()).then(() => {
@@ -71,8 +71,8 @@ async function readSystemTables(): Promise<readonly (string | undefined)[]> {
 }
 
 /**
- * The uid in the row of a table whose local address is the client's. Skips a socket that no process holds: it has inode
- * 0 and the uid of root, even if another user opened it.
+ * The uid in the table's row whose local address is the client's. Skips a socket that no process holds: it has inode 0
+ * and the uid of root, even if another user opened it.
  * @internal
  */
 export function ownerIn(table: string, { server, client }: SocketEnds, order = endianness()): number | undefined {

@@ -4,7 +4,9 @@ import { answerRoute } from "./answer-route.ts";
 import { answerUpgrade } from "./answer-upgrade.ts";
 import type { PlainOptions, RouteAddress } from "./route.ts";
 
-/** For `RpcServerOptions.plain`: routes and upgrades with the same checks as RPCs, and ended like them. */
+/**
+ * For `RpcServerOptions.plain`: routes and upgrades that pass the same checks as RPCs and are ended in the same way.
+ */
 export function plainServing(clock: Clock, { routes = [], upgrades = [] }: PlainOptions): PlainServing {
   return {
     route(path: string, guard: Guard) {

@@ -102,8 +102,8 @@ export function createAdapter(logger: Logger, options: AdapterOptions): Adapter 
 
 /**
  * The body of a request. It stays open when its reader stops: a handler may respond before it has read everything. Over
- * HTTP/1.1 the rest precedes the connection's next request; over HTTP/2 the sender waits for window for it, and may not
- * look at the response before that. So the rest is read after the response is sent.
+ * HTTP/1.1 the rest precedes the connection's next request; over HTTP/2 the sender waits for flow-control window to
+ * send the rest, and may not look at the response before it has. So the rest is read after the response is sent.
  */
 export function bodyOf(req: ServerRequest): AsyncIterable<Uint8Array> {
   return mapFailures(req.iterator({ destroyOnReturn: false }), brokenOff);
@@ -118,7 +118,7 @@ function brokenOff(cause: unknown): ConnectError {
 
 /**
  * A client that has sent this much since our response has received the response: over HTTP/2 its request can then be
- * cut without losing that.
+ * cut without losing the response.
  */
 const MAX_DISCARDED_BYTES = 1024 * 1024;
 
@@ -133,14 +133,14 @@ function discardRest(req: ServerRequest): void {
   discard();
 }
 
-/** The caller disconnected while we were writing, which is not an error. */
+/** True if the caller disconnected while we were writing, which is not an error. */
 export function isHangUp(err: unknown): boolean {
   const { code, cause } = ConnectError.from(err);
   const wasCut = (cause as NodeJS.ErrnoException | undefined)?.code === "ECANCELED"; // a write on a closed socket
   return wasCut || code === Code.Aborted || code === Code.Canceled;
 }
 
-/** HTTP/2 has an error code for overload, which clients know. */
+/** True if the error means overload, for which HTTP/2 has an error code that clients know. */
 function isOverload(err: unknown): boolean {
   return ConnectError.from(err).code === Code.ResourceExhausted;
 }
@@ -155,7 +155,7 @@ export function refuse(res: ServerResponse12, status: number): void {
   res.end();
 }
 
-/** Adds a body with the reason to a response that Connect made of a status only. */
+/** Adds a body with the reason to a response for which Connect set only a status. */
 function withBody(response: UniversalServerResponse): UniversalServerResponse {
   const body = response.body === undefined ? refusalBody(response.status) : undefined;
   if (body === undefined) return response;

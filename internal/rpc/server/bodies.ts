@@ -32,7 +32,7 @@ export async function* heldMessages(body: AsyncIterable<Uint8Array>, call: Call)
 }
 
 /**
- * A response of which each part counts until the caller has taken it and the next one is requested.
+ * A response, each part of which is counted until the caller has taken it and requests the next one.
  * @throws as `Call.answering`
  */
 export function heldAnswer(body: AsyncIterable<Uint8Array>, call: Call): AsyncIterable<Uint8Array> {
@@ -57,7 +57,10 @@ class Framing {
   #prefixed = 0;
   #left = 0;
 
-  /** Consumes the next bytes; returns where in them the last complete message ends, 0 if none does. */
+  /**
+   * Consumes the next bytes; returns the position in them at which the last complete message ends, 0 if none ends
+   * there.
+   */
   end(chunk: Uint8Array): number {
     let end = 0;
     for (let at = 0; at < chunk.length; ) {

@@ -36,13 +36,13 @@ export interface Call {
   /** Uncounts bytes that were counted by `hold`. */
   release(bytes: number): void;
   /**
-   * Sets the bytes of its response that wait to be taken.
+   * Sets how many bytes of its response the caller has not taken yet.
    * @throws ConnectError `resource_exhausted`
    */
   answering(bytes: number): void;
-  /** Nothing of its request is in memory any more. */
+  /** To be called when nothing of its request is in memory any more. */
   answered(): void;
-  /** Its stream has closed. */
+  /** To be called when its stream has closed. */
   closed(): void;
 }
 
@@ -51,7 +51,7 @@ export const callKey: ContextKey<Call | undefined> = createContextKey<Call | und
   description: "the call among the others of its server",
 });
 
-/** A response of this size counts towards the limit. */
+/** True if a response of this size may be refused; a smaller one is only counted. */
 export function isLargeAnswer(bytes: number): boolean {
   return bytes > SMALL_ANSWER_BYTES;
 }

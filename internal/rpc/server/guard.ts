@@ -90,8 +90,8 @@ export class Guard {
   }
 
   /**
-   * Registers `abort`, by which lost trust in the connection or a gate ends the call; it is aborted when the call is
-   * over.
+   * Registers `abort`, which ends the call if the connection loses our trust or a gate requires it. Its owner aborts it
+   * when the call is over.
    */
   began(values: ContextValues, abort: AbortController, unary: boolean): void {
     this.#deps.connections.track(values.get(peerKey), abort, unary);

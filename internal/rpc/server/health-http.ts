@@ -15,7 +15,7 @@ export interface HealthListenerOptions extends ListenAddress {
 
 /**
  * A probe is a new connection with one request: it replaces an older connection of any caller. Callers are not
- * authenticated, so a connection may have few streams.
+ * authenticated, so a connection may have only a few streams.
  */
 const LIMITS = {
   handshakeTimeoutMs: 2000,

@@ -7,8 +7,8 @@ import type { Routes } from "./adapter.ts";
 const SHUTTING_DOWN = "shutting down";
 
 /**
- * The health of a process and of each service in it. The name "" is the process as a whole. Nothing serves while there
- * is a hindrance, and nothing serves after `shutDown`, whatever is set later.
+ * The health of a process and of each service in it. The name "" is the process as a whole. No service serves while
+ * there is a hindrance (a reason for none to serve), nor after `shutDown`, whatever is set later.
  */
 export class HealthState {
   readonly #able = new Map<string, boolean>([["", false]]);

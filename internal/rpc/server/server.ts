@@ -52,7 +52,7 @@ export interface RpcServerOptions extends ListenAddress {
   readonly routes: Routes;
   /** Given: TLS 1.3 with client certificates only. Absent: plaintext. */
   readonly tls?: TlsMaterial;
-  /** With `tls`. Optional: the gates decide about callers without a certificate. Default: required. */
+  /** With `tls`. `optional`: the gates decide about callers without a certificate. Default: `required`. */
   readonly clientCertificate?: "required" | "optional";
   /**
    * With `tls`: refuses callers although their certificate is valid; called again when a certificate expires and at
@@ -68,7 +68,7 @@ export interface RpcServerOptions extends ListenAddress {
   readonly identify?: Identify;
   /** Trusts a peer to name, in the header `gastown-sender`, the person on whose behalf it calls. Default: none. */
   readonly believes?: ((peer: Peer) => boolean) | undefined;
-  /** The share that a caller's calls at a path count in, given the name of the caller's own. Default: that. */
+  /** The share in which a caller's calls to a path are counted; `share` is the caller's own, which is the default. */
   readonly shareOf?: (path: string, share: string) => string;
   /** The accepted values of `Host` and `Origin`; default: any. For plaintext listeners. */
   readonly hostCheck?: HostCheck;
@@ -84,14 +84,14 @@ export interface RpcServerOptions extends ListenAddress {
   readonly fallback?: (req: ServerRequest, res: ServerResponse12) => void | Promise<void>;
   /** The largest request message, bytes; a larger one fails with `resource_exhausted`. Default 512 KiB. */
   readonly readMaxBytes?: number | undefined;
-  /** Wait between NOT_SERVING and the end of listening, so that callers can turn away, ms. Default 0. */
+  /** Wait between NOT_SERVING and the end of listening, so that callers can turn to another server, ms. Default 0. */
   readonly drainDelayMs?: number;
   /** How long calls may continue after they were asked to stop, ms. Default 5 s. */
   readonly graceMs?: number;
   readonly limits?: Partial<Limits>;
-  /** Peers that have a role before any call. Default: all. */
+  /** True for peers that have a role before any call. Default: for all. */
   readonly hasRole?: (peer: Peer) => boolean;
-  /** Services that a peer without a role may call: calling them does not prove a role. */
+  /** True for services that a peer without a role may call: calling them does not prove a role. */
   readonly isOpenToAll?: (service: string) => boolean;
 }
 
