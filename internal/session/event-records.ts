@@ -27,7 +27,7 @@ export interface StandingLines {
   readonly lines: readonly number[];
   /** How many of the oldest ones had scrolled off the screen; a larger screen brings them back. Absent: none. */
   readonly above?: number | undefined;
-  /** The text that was reported last continues in the next one; absent: it does not. */
+  /** True if the text that was reported last continues in the next text to be reported. */
   readonly isOpen?: boolean | undefined;
 }
 
@@ -37,14 +37,14 @@ interface RestoredCursor extends Subscriber {
   readonly moment?: Moment | undefined;
 }
 
-/** The journal's records of the event log, sorted out. */
+/** The journal's records of the event log, by kind. */
 export interface RestoredEvents {
   readonly reservation?: SeqReservation | undefined;
   readonly cursors: readonly RestoredCursor[];
   readonly standing: StandingLines;
 }
 
-/** More than the positions that a session keeps. */
+/** More positions than a session keeps. */
 const MAX_CURSORS = 8192;
 
 /**

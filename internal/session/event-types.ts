@@ -7,11 +7,11 @@ export type SessionEvent = { readonly at: number } & (
   /** `done`: nothing follows. */
   | { readonly type: "session-stopped"; readonly done: boolean }
   | { readonly type: "session-failed"; readonly done: boolean; readonly error: string }
-  /** Lines that became final, each ended by LF; a text without one at its end continues in the next. */
+  /** Lines that became final, each ended by LF; a text without LF at its end continues in the next event. */
   | { readonly type: "stdout"; readonly text: string }
   /** Like `stdout`, for a program's standard error; a terminal has none. */
   | { readonly type: "stderr"; readonly text: string }
-  /** Is in place of output that was never made into lines; `error` says how much. */
+  /** Takes the place of output that was never made into lines; `error` says how much. */
   | { readonly type: "output-lost"; readonly reason: "restart" | "truncated"; readonly error: string }
   | { readonly type: "input-received"; readonly requestId: string; readonly text: string }
   | { readonly type: "nudge-receipt"; readonly receipt: NudgeReceipt }

@@ -117,7 +117,7 @@ export class SessionEvents implements Task {
     this.#text.stderr.flush();
   }
 
-  /** Adds output that never became lines; reported once until more is printed. */
+  /** Adds an event for output that never became lines; only one until more is printed. */
   lost(reason: "restart" | "truncated", error: string): void {
     if (this.#wasLost) return;
     this.#add({ ...this.#now, type: "output-lost", reason, error });
@@ -177,8 +177,8 @@ export class SessionEvents implements Task {
   /**
    * Yields the events after the request's position, which is resolved at once, then live ones; ends after the session's
    * last event.
-   * @throws DomainError `precondition`, `invalid` (the subscriber's name); while it is read also `unavailable`, if this
-   * process ends.
+   * @throws DomainError `precondition`, `invalid` (the subscriber's name); while the stream is read also `unavailable`,
+   * if this process ends.
    */
   follow(request: EventsRequest, signal: AbortSignal): AsyncGenerator<FollowedEvent, void> {
     return this.#toEnd(follow(this.#log, this.#from(request), signal));

@@ -9,7 +9,7 @@ import { hashOf } from "./nudge-record.ts";
  */
 export const IDEMPOTENT_KEEP_MS = 3_600_000;
 /**
- * At most this many of one caller, and of all callers together.
+ * The most results to keep of one caller; `IDEMPOTENT_KEEP_OF_ALL`: of all callers together.
  * @internal
  */
 export const IDEMPOTENT_KEEP = 1000;

@@ -8,7 +8,7 @@ interface Folded {
   readonly ended?: NudgeEnd | undefined;
 }
 
-/** More than the queue and the nudges under way can be. */
+/** More nudges than can be queued or under way at a time. */
 const MAX_OPEN = 128;
 /** Twice the number of ended nudges that are kept. */
 const MAX_ENDED = 20_000;
@@ -18,7 +18,8 @@ const MAX_TEXTS = 64;
 /**
  * Folds the journal's records of nudges, while they are read, into as few with the same meaning: an ended nudge keeps
  * its receipt, and its text only if that may still be in the composer. Holds at most 128 open nudges and drops the
- * oldest beyond that; 20,000 ended ones, and drops first the oldest that were never typed, then the oldest of all.
+ * oldest beyond that. Holds at most 20,000 ended ones and drops first the oldest that were never typed, then the oldest
+ * of all.
  */
 export class NudgeFold {
   readonly #open = new Map<string, Folded>();
@@ -59,7 +60,7 @@ export class NudgeFold {
   }
 
   #accept(nudge: AcceptedNudge): void {
-    if (this.#ended.has(nudge.requestId)) return; // an id ends once
+    if (this.#ended.has(nudge.requestId)) return; // the first end of an id counts
     this.#open.set(nudge.requestId, { nudge, intent: false });
     if (this.#open.size > MAX_OPEN && dropOldest(this.#open)) this.#forgotten++;
   }

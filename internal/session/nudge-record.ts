@@ -37,7 +37,7 @@ export interface NudgeEnd {
   readonly receipt: NudgeReceipt;
   /** Wall clock, ms. */
   readonly at: number;
-  /** The same moment, for its age; absent in records of older versions. */
+  /** The same time independent of the wall clock, for the record's age; absent in records of older versions. */
   readonly moment?: Moment | undefined;
 }
 

@@ -108,7 +108,7 @@ export interface Dialog {
 /** An answer to the dialog with that id. */
 export interface RespondRequest {
   readonly dialogId: string;
-  /** Key of a choice; empty only with `text`: the choice that asks for one. */
+  /** Key of a choice; empty only with `text`: the choice that asks for a text. */
   readonly choice: string;
   /** One line of at most 65,536 bytes, for a choice that asks for text. */
   readonly text?: string | undefined;
@@ -123,7 +123,7 @@ export interface RespondResult {
 }
 
 export interface KeysRequest {
-  /** Names as tmux knows them; or empty, and `text`. */
+  /** Names as tmux knows them; empty if there is a `text`. */
   readonly keys: readonly string[];
   /** Typed literally, at most 65,536 bytes. */
   readonly text: string;
@@ -133,7 +133,7 @@ export interface KeysRequest {
 
 /** A task that the agent started and that runs in the background. */
 export interface BackgroundTask {
-  /** The agent's own id; otherwise one made from kind and place. */
+  /** The agent's own id of the task; if it has none, one made from kind and place. */
   readonly id: string;
   readonly kind: BackgroundKind;
   /** Plain text on one line, at most 200 characters; may be empty. */
@@ -202,7 +202,7 @@ export type GapReason = "slow-reader" | "evicted" | "restart" | "truncated";
 
 export interface Gap {
   readonly first: bigint;
-  /** First one present again; 0: unknown. */
+  /** The first one after the gap; 0: unknown. */
   readonly to: bigint;
   readonly reason: GapReason;
 }
@@ -211,7 +211,7 @@ export interface WatchRequest {
   readonly mode: "screen" | "raw";
   /** SCREEN: how many last lines; ≤ 0 means 50. */
   readonly lines: number;
-  /** Least time between two updates; default 100, min 10. */
+  /** The least time between two updates, ms; default 100, at least 10. */
   readonly intervalMs: number;
   readonly ansi: boolean;
   readonly epoch: string;
@@ -220,7 +220,7 @@ export interface WatchRequest {
 
 export interface WatchUpdate {
   readonly kind: "snapshot" | "change" | "heartbeat" | "end";
-  /** SCREEN: the whole last lines. */
+  /** SCREEN: all of the last lines, not only those that changed. */
   readonly output: string;
   /** RAW: bytes. */
   readonly data: Uint8Array;
