@@ -28,8 +28,8 @@ const MAX_BYTES = 64 * 1024;
 const SESSION_EVERY_MS = 1000;
 
 /**
- * Follows the state file that some agents keep about themselves, and the file to which others write their conversation,
- * whose name has its id.
+ * Follows the state file that some agents keep about themselves. For others, whose conversations are files named by id,
+ * it follows which of these files they have open.
  */
 export class AgentFileReader implements Task {
   readonly #deps: AgentFileDeps;
@@ -58,7 +58,10 @@ export class AgentFileReader implements Task {
     }
   }
 
-  /** An agent that does not print opens no other file. Its sub-agents' files may be open beside its own. */
+  /**
+   * Looks only after output: an agent that prints nothing opens no other file. Files of its sub-agents may be open
+   * beside its own.
+   */
   async #followSession(signal: AbortSignal): Promise<void> {
     const { clock, profile, files, lastOutputAt, onSession } = this.#deps;
     let seenAt: number | undefined;
@@ -85,7 +88,7 @@ export class AgentFileReader implements Task {
     const text = version === undefined ? undefined : await folder.readText(name, MAX_BYTES);
     if (text === undefined) return this.#lost();
     const facts = await this.#deps.process(pid);
-    if (facts === undefined) return; // whose file it is will be known at a later look
+    if (facts === undefined) return; // a later look will show whose file it is
     this.#deps.onState(this.#deps.profile.readStateFile(text, { pid, startTicks: facts.startTicks }));
     this.#seen = version;
   }

@@ -29,7 +29,7 @@ export interface AgentMessagesDeps
 export class AgentMessages {
   readonly mailbox: Mailbox;
   readonly deliveries: AgentDeliveries;
-  /** An agent that has ended will be started again. */
+  /** True if an agent that has ended will be started again. */
   restartDue = true;
   readonly #deps: AgentMessagesDeps;
   readonly #standing: UnsubmittedTexts;

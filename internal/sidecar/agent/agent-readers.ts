@@ -20,7 +20,7 @@ export interface AgentReadersDeps {
 
 export interface AgentReadersOptions {
   readonly sidecar: SidecarOptions;
-  /** The other half runs in a container of its own, because the agent is not trusted. */
+  /** True if the other half runs in a container of its own, because the agent is not trusted. */
   readonly isApart: boolean;
 }
 

@@ -2,7 +2,7 @@ import type { HookEvent } from "../../agents/profile.ts";
 import type { LifeEnd, LifeStart } from "../lifecycle/lifecycle-listener.ts";
 import type { SidecarAgent } from "./sidecar-agent.ts";
 
-/** Passes on to the parts of the agent what is observed of it, in the order that they need. Observes nothing itself. */
+/** Passes on what is observed of the agent to its parts, in the order that they need. Observes nothing itself. */
 export class AgentReports {
   readonly #agent: SidecarAgent;
 

@@ -32,11 +32,11 @@ export interface AgentTasksOptions extends AgentReadersOptions {
 
 /** Observes the agent's lifecycle for the code that serves the agent. */
 export interface LifecycleObserver {
-  /** It is known now whether the agent is running. */
+  /** Called when it is known whether the agent is running. */
   looked(): void;
-  /** Whether its output is piped and it has not ended. */
+  /** Called with true when its output is piped and it has not ended. */
   ready(is: boolean): void;
-  /** It has ended and no restart is due. */
+  /** Called when it has ended and no restart is due. */
   finished(exitCode: number): void;
 }
 
@@ -50,7 +50,7 @@ export class AgentTasks {
   readonly #options: AgentTasksOptions;
   readonly #client: CommandClient;
 
-  /** The agent in the journal's state, before anything is known about its present one. */
+  /** Opens the agent in the state that the journal has, before anything is known about its present state. */
   static open(deps: AgentTasksDeps, options: AgentTasksOptions): AgentTasks {
     const { clock, logger, control, journal, restored, state, boundary } = deps;
     const { sidecar } = options;
@@ -78,7 +78,7 @@ export class AgentTasks {
     this.#client = client;
   }
 
-  /** Runs all of it. */
+  /** The task that runs all of them. */
   task(observer: LifecycleObserver): Task {
     const { terminal, messages, events, lines, recorder } = this.agent;
     const { clock, state } = this.#deps;
@@ -139,7 +139,7 @@ export class AgentTasks {
   }
 }
 
-/** The observer of these, which also logs each end. */
+/** The same observer of nudges, which also logs each end. */
 function logged({ logger, nudges }: Pick<AgentTasksDeps, "logger" | "nudges">): NudgeObserver {
   return {
     held: (check) => nudges.held(check),

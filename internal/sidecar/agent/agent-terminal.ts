@@ -35,7 +35,7 @@ export class AgentTerminal {
   readonly monitor: StateMonitor;
   readonly people: People;
   readonly peeker: Peeker;
-  /** Notified when the screen was drawn from a cut and the bytes after it follow. */
+  /** Notified when the screen was drawn from a cut and the bytes after the cut begin to arrive. */
   readonly resumed = new SignalBus();
   readonly #lifecycle: AgentLifecycle;
   #ended: string | undefined;
@@ -61,7 +61,7 @@ export class AgentTerminal {
     return this.#ended;
   }
 
-  /** A life of the agent prints here. */
+  /** To be called when a life of the agent begins to print here. */
   begin(): void {
     this.#ended = undefined;
   }
@@ -78,7 +78,7 @@ export class AgentTerminal {
     this.output.take(chunk);
   }
 
-  /** The screen as it is at a cut; the bytes that follow are drawn from there. */
+  /** Draws the screen as it is at a cut; the bytes that follow are drawn on top of it. */
   async resumeFrom(cut: PaneCut, history: number): Promise<void> {
     await this.output.resumeFrom(redrawOf(cut, history), cut.facts.activityAt);
     this.monitor.signs.redrawn();
@@ -86,13 +86,13 @@ export class AgentTerminal {
     this.resumed.notify();
   }
 
-  /** The screen as tmux had it when the stream had come to `at`; see `OutputStream.redraw`. */
+  /** Draws the screen as tmux had it when the stream had reached `at`; see `OutputStream.redraw`. */
   redraw(cut: PaneCut, history: number, at: bigint, isExact: boolean): Promise<void> {
     this.monitor.signs.redrawn();
     return this.output.redraw(redrawOf(cut, history), at, isExact);
   }
 
-  /** The pane's size as tmux has it. */
+  /** Takes over the pane's size as tmux has it. */
   sized({ cols, rows }: Size): void {
     const { emulator } = this.output;
     if (cols === emulator.cols && rows === emulator.rows) return;

@@ -2,21 +2,21 @@ import { plainText } from "../../base/sanitise.ts";
 import type { Redraw } from "../../pane/screen/drawing.ts";
 import type { PaneCut, PaneModes } from "../../tmux/pane/pane.ts";
 
-/** tmux gives characters of line drawing between shift out and shift in. */
+/** tmux puts line-drawing characters between shift out and shift in. */
 const LINES_AS_SO = "\x1b)0";
 const LINES_AS_BEFORE = "\x0f\x1b)B";
 const MOUSE = { none: "", standard: "\x1b[?1000h", button: "\x1b[?1002h", all: "\x1b[?1003h" } as const;
 
 export interface RedrawOptions {
-  /** How many of its lines were requested. */
+  /** How many lines of history were requested. */
   readonly history: number;
   /** The title before any program has set one. */
   readonly freshTitle: string;
 }
 
 /**
- * A cut as bytes that draw it on a fresh terminal of its size: the terminal wraps joined rows again, and cursor and
- * modes are restored.
+ * Turns a cut into bytes that draw it on a fresh terminal of its size: the terminal wraps joined rows again, and cursor
+ * and modes are restored.
  */
 export function redrawOfCut(cut: PaneCut, options: RedrawOptions): Redraw {
   const { facts, modes, main } = cut;
@@ -36,8 +36,8 @@ function rowsOf(text: string, hasMore = false): string {
 }
 
 /**
- * The main screen behind an alternate one, with its cursor. Kept in another size it comes back as tmux resizes it: rows
- * below the cursor go first when it has become lower, and the history fills it from above when it has become higher.
+ * The main screen behind an alternate one, with its cursor. If it was kept in another size, it comes back as tmux
+ * resizes it: in a lower pane it first loses rows below the cursor, in a higher one the history fills it from above.
  */
 function mainScreen({ screen, rows }: NonNullable<PaneCut["main"]>, { facts, modes }: PaneCut): string {
   const { savedX, savedY } = modes;

@@ -19,15 +19,15 @@ export interface HookReaderOptions {
   /** Folder and name of the FIFO; the agent can reach it. */
   readonly folder: PinnedFolder;
   readonly fifo: string;
-  /** The folder of the payloads that lines name. */
+  /** The folder of the payload files that the lines name. */
   readonly payloads: PinnedFolder;
 }
 
-/** A line of a hook is one atomic write, so at most this long. */
+/** A hook writes each line atomically, so a line is at most this long. */
 const MAX_LINE_BYTES = 4096;
 /** A message of 64 KiB escaped as JSON fits; more is not read. */
 const MAX_PAYLOAD_BYTES = 1024 * 1024;
-/** Hooks write some lines a second; of a flood, this many are read before other work has its turn. */
+/** Hooks write some lines a second; in a flood, this many are read before other work gets a turn. */
 const LINES_PER_TURN = 16;
 /** How often to check that the FIFO is still the one that hooks write to. */
 const LOOK_EVERY_MS = 1000;
@@ -43,7 +43,7 @@ export class HookReader implements Task {
     this.#options = options;
   }
 
-  /** A file that is put in the FIFO's place is not read; the next FIFO is. */
+  /** Does not read a file that was put in the FIFO's place; reads the next FIFO there. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const fd = this.#open();

@@ -48,9 +48,9 @@ export class Operator {
   }
 
   /**
-   * Presses keys, or types a text as it is, into whatever is on the screen. Waits until a delivery under way has ended;
-   * a request of Ctrl-C and Escape alone does not; both wait for tmux, at most 5 s. `caller`: the owner of the request
-   * id; empty if callers are unknown.
+   * Presses keys, or types a text as it is, into whatever is on the screen. Waits until a delivery under way has ended,
+   * unless all keys are Ctrl-C or Escape, and for tmux in any case, at most 5 s. `caller`: the owner of the request id;
+   * empty if callers are unknown.
    * @throws DomainError `invalid`: keys and text, neither, not a key, text over 65,536 bytes or with NUL;
    * `already-exists`: see `IdempotentCalls`; `precondition`: the agent is dead; `unavailable`: tmux is away, or the
    * agent was started again meanwhile.
@@ -70,7 +70,7 @@ export class Operator {
 
   /**
    * Answers a dialog: see `respond`. `caller`: as in `sendKeys`.
-   * @throws DomainError as `respond` and `IdempotentCalls`; `unavailable`: tmux is away.
+   * @throws DomainError like `respond` and `IdempotentCalls`; `unavailable`: tmux is away.
    */
   async respond(request: RespondRequest, signal: AbortSignal, caller = ""): Promise<RespondResult> {
     const { dialogId, choice, text, requestId } = request;
@@ -108,7 +108,7 @@ export class Operator {
   }
 }
 
-/** Resolves with the pane as soon as it is there, while the caller is. */
+/** Resolves with the pane as soon as there is one, unless the caller disconnects first. */
 async function reach({ paneWait, signal }: Call): Promise<KeyWriter> {
   throwIfCancelled(signal);
   const pane = await paneWait(signal).catch((err: unknown) => {
@@ -124,7 +124,7 @@ function throwIfCancelled(caller: AbortSignal): void {
   if (caller.aborted) throw new DomainError("cancelled", "the caller disconnected before its turn came");
 }
 
-/** A line break would confirm and a control character is a key. */
+/** Refuses line breaks, which would confirm, and control characters, which are keys. */
 function checkAnswer(text: string): void {
   checkTypedText(text);
   const clean = normalise(text);

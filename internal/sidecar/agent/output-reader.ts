@@ -14,7 +14,7 @@ import type { AgentTerminal } from "./agent-terminal.ts";
 
 /** The time between two redraws in a flood, so that drawing in between shows progress. */
 const REDRAW_PAUSE_MS = 100;
-/** After this long without output a screen belongs to an offset. */
+/** After this long without output, the screen shows the output up to a known offset. */
 const QUIET_MS = 50;
 
 /**
@@ -29,7 +29,7 @@ export class OutputReader implements Task {
   readonly #failed = Promise.withResolvers<never>();
   #reading: { readonly stop: AbortController; readonly done: Promise<void>; readonly fifo: string } | undefined;
   #pane: TmuxPane | undefined;
-  /** The process of the life that the screen showed before it was started again. */
+  /** The process whose life the screen showed before `renew`. */
   #endedPid: number | undefined;
 
   /** `folder`: where the FIFOs are created; the agent can access it. */
@@ -93,7 +93,10 @@ export class OutputReader implements Task {
     return this.#terminal.resumeFrom(cut, EMULATOR_SCROLLBACK);
   }
 
-  /** While the drawing cannot follow a flood, the screen is fetched from tmux instead; exactly once it is over. */
+  /**
+   * While the drawing cannot follow a flood, fetches the screen from tmux instead. When the flood is over, draws the
+   * exact screen.
+   */
   async #keepDrawn(signal: AbortSignal): Promise<void> {
     const { output } = this.#terminal;
     for (;;) {
@@ -113,7 +116,7 @@ export class OutputReader implements Task {
     if (pane === undefined) return;
     const from = output.ring.end;
     if (output.isBehind) {
-      // The cut is of a moment after `from`: bytes in between are drawn twice, which the next redraw repairs.
+      // The cut was taken after `from`: bytes in between are drawn twice, which the next redraw repairs.
       const cut = await pane.cut(0);
       if (this.#isOfThisLife(cut)) await this.#terminal.redraw(cut, 0, from, false);
       return;

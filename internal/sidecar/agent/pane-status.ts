@@ -9,7 +9,7 @@ export interface StatusFacts extends Pick<PaneStatus, "queueDepth" | "attached" 
   readonly output: Pick<OutputStream, "lastOutputAt" | "epoch" | "emulator">;
 }
 
-/** The agent's status at `now` (wall clock, ms), from what is known of it: nothing is looked at. */
+/** The agent's status at `now` (wall clock, ms), from what is already known of it. */
 export function paneStatus({ lifecycle, report, output, ...numbers }: StatusFacts, now: number): PaneStatus {
   const { alive, exitCode } = lifecycle;
   const { pid, restarts, startedAt, agentSessionId } = lifecycle.life;

@@ -45,7 +45,7 @@ export interface SidecarAgent extends Pick<SidecarAgentDeps, "profile" | "versio
   readonly journal: AgentJournal;
 }
 
-/** Makes the parts, which continue from `restored`, and rewrites the journal with it. */
+/** Makes the parts, which continue from `restored`, and rewrites the journal with what was restored. */
 export function openSidecarAgent(
   deps: SidecarAgentDeps,
   options: SidecarAgentOptions,

@@ -3,7 +3,7 @@ import type { Boundary } from "./boundary.ts";
 
 /**
  * Reads and removes a file that tmux reports to have written into the captures' folder. The agent may control both the
- * server and that folder.
+ * tmux server and that folder.
  */
 export function takeCapture(captures: PinnedFolder, boundary: Boundary) {
   return async (name: string, maxBytes: number): Promise<string | undefined> => {

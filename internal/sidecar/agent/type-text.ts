@@ -16,11 +16,10 @@ const TEXT_MAX_BYTES = 65_536;
 
 /**
  * Types a text without submitting it: cleaned, under the same conditions as a nudge and as one paste, so that no
- * character of it acts as a key. Returns why nothing was typed when nothing of the text can be made safe.
+ * character of it acts as a key. Returns undefined, or the reason if no safe text is left to type.
  *
  * @throws DomainError `invalid`: empty, or over 65,536 bytes; `precondition`: a dialog, a draft, a person who types, no
- * place to type into, or no agent; `unavailable`: tmux is away for 5 s, or the agent was started again
- * meanwhile.
+ * place to type into, or no agent; `unavailable`: tmux is away for 5 s, or the agent was started again meanwhile.
  */
 export async function typeText({ messages, paneForCall }: TypeTextDeps, text: string): Promise<string | undefined> {
   const bytes = Buffer.byteLength(text);
