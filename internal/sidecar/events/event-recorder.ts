@@ -54,14 +54,14 @@ export class EventRecorder implements Task {
     return this.#over.promise;
   }
 
-  /** A life begins (`fresh`), or one continues whose beginning this process has not seen. */
+  /** To be called when a life begins (`fresh`), or continues that began before this process did. */
   alive({ fresh }: Pick<LifeStart, "fresh">): void {
     this.#settleEnd();
     this.#wasAsked = false;
     if (fresh) this.#deps.events.started();
   }
 
-  /** A life has ended. Its last output is awaited before the end is recorded. */
+  /** To be called when a life has ended. Its last output is awaited before the end is recorded. */
   dead(end: LifeEnd): void {
     this.#end = end;
     this.#woken.notify();
@@ -94,7 +94,7 @@ export class EventRecorder implements Task {
     }
   }
 
-  /** No state shows that such an agent is done: its silence does. */
+  /** For an agent that shows by silence, and not by a state, that it is done. */
   async #awaitPause(signal: AbortSignal): Promise<void> {
     const { clock, output } = this.#deps;
     const leftMs = PAUSE_MS - output.quietMs();
@@ -123,7 +123,9 @@ export class EventRecorder implements Task {
     this.#woken.notify();
   }
 
-  /** Reported only while it is idle: background tasks of an unfinished turn do not say when the agent is done. */
+  /**
+   * Reported only while the agent is idle: background tasks of an unfinished turn do not say when the agent is done.
+   */
   #observeBackground({ state, background }: StateReport): void {
     const isSame = taskIds(background) === taskIds(this.#background);
     this.#background = background;

@@ -10,7 +10,7 @@ const REMEMBERED = 1000;
 const PATIENCE = 100;
 /** A line of few letters (a rule, a blank one) is recognised only within this distance of its expected place. */
 const WEAK_JUMP = 3;
-/** No screen has more lines. */
+/** The most lines that a screen has. */
 export const STANDING_MAX = 300;
 const STRONG = /[\p{L}\p{N}](?:.*?[\p{L}\p{N}]){3}/u;
 
@@ -28,15 +28,15 @@ export interface FinalLinesOptions {
 
 /**
  * Turns the lines that become final on a terminal into text, each once and in order: those that scrolled into the
- * history, and the screen at certain moments. The terminal marks reported lines that it still shows unchanged. Besides,
- * a line is not reported again if the agent draws the same lines a second time, a moment later or after it cleared its
- * history. Pure.
+ * history, and the screen at certain moments. The terminal marks reported lines that it still shows unchanged. Nor is a
+ * line reported again if the agent draws the same lines a second time, a moment later or after it cleared its history.
+ * Pure.
  */
 export class FinalLines {
   readonly #emit: (text: string) => void;
   /** Hashes of the lines reported last, in the order of the reports. */
   #history: number[];
-  /** Hashes of reported lines that have still to scroll off, or may come by again, from `#next` on in their order. */
+  /** Hashes of reported lines. Those from `#next` on have yet to scroll off, or may come again, in this order. */
   #told: readonly number[];
   #next = 0;
   #patience = PATIENCE;
@@ -44,7 +44,7 @@ export class FinalLines {
   #isOpen: boolean;
   readonly #text: ReportedText | undefined;
 
-  /** `emit` gets the text of whole lines, each ended by LF; a text without LF at its end continues in the next. */
+  /** `emit` gets the text of whole lines, each ended by LF; a text without LF at its end continues in the next text. */
   constructor(
     emit: (text: string) => void,
     { standing = [], above = 0, isOpen = false, redraws = false }: FinalLinesOptions = {},
@@ -57,12 +57,12 @@ export class FinalLines {
     this.#history = [...standing];
   }
 
-  /** Hashes of the lines that were on the screen at the last moment and have not scrolled off since. */
+  /** Hashes of the lines that were on the screen when it was last reported and have not scrolled off since. */
   get standing(): readonly number[] {
     return this.#told.slice(this.#next);
   }
 
-  /** The same including the lines above the screen then, and how many those are. */
+  /** The same with the lines above the screen, and the number of the latter. */
   get remembered(): { readonly lines: readonly number[]; readonly above: number } {
     return { lines: this.#told, above: this.#next };
   }
@@ -72,14 +72,14 @@ export class FinalLines {
     return this.#isOpen;
   }
 
-  /** Takes the screen as this process finds it: lines that an earlier one saw scroll off may have come back. */
+  /** Takes the screen as this process finds it: lines that an earlier process saw scroll off may have come back. */
   found(lines: readonly Pick<FinalLine, "text">[]): void {
     const shown = lines.map(({ text }) => text.trimEnd()).filter((line) => STRONG.test(line));
     const first = matchLines(this.#told, shown.map(hashOf)).find((index) => index >= 0);
     if (first !== undefined) this.#next = Math.min(this.#next, first);
   }
 
-  /** Lines that left the main screen for the history, oldest first. */
+  /** Reports lines that left the main screen for the history, oldest first. */
   scrolled(lines: readonly FinalLine[]): void {
     let out = "";
     for (const [i, { text, isReported, isRest, hasMore }] of lines.entries()) {
@@ -95,7 +95,7 @@ export class FinalLines {
   }
 
   /**
-   * Reports the main screen at a moment when its content is final; of a line that continues, the part that is there.
+   * Reports the main screen at a moment when its content is final; of a line that may continue, the part that is there.
    */
   stood(lines: readonly FinalLine[]): void {
     const shown = lines.map(({ text }) => text.trimEnd());
@@ -114,7 +114,7 @@ export class FinalLines {
     if (out !== "") this.#emit(out);
   }
 
-  /** Reports the alternate screen in the same way, but only changes since the last moment. */
+  /** Reports the alternate screen in the same way, but only the lines that are new since the last report. */
   stoodAlternate(texts: readonly string[]): void {
     const lines = texts.map((text) => text.trimEnd()).filter((line) => line !== "");
     const hashes = lines.map(hashOf);
@@ -130,18 +130,20 @@ export class FinalLines {
     if (end !== "") this.#emit(end);
   }
 
-  /** The history is gone; the agent may print all of it again. */
+  /** Call it when the history has been cleared; the agent may print all of it again. */
   cleared(): void {
     this.#expect(this.#history.slice(-REMEMBERED));
     this.#patience = PATIENCE;
   }
 
-  /** Call it when an agent that draws its screen itself may redraw its earlier output, wrapped in another way. */
+  /**
+   * Call it when an agent that draws its screen itself may begin to redraw its earlier output, wrapped in another way.
+   */
   redrawn(): void {
     this.#text?.redrawn();
   }
 
-  /** Call it when the agent has redrawn all of that: text printed from now on is new. */
+  /** Call it when the agent has redrawn its earlier output: text printed from now on is new. */
   settled(): void {
     this.#text?.settled();
   }
@@ -158,7 +160,10 @@ export class FinalLines {
     return `${this.#ended()}${line}\n`;
   }
 
-  /** Reports a piece of a line whose rest is not there yet, or is in the history: it is not recognised later. */
+  /**
+   * Reports a piece of a line whose other part is not there yet or is in the history. The piece is not recognised
+   * later.
+   */
   #part(text: string, { isRest, hasMore }: Pick<FinalLine, "isRest" | "hasMore">): string {
     this.#text?.add(text);
     const before = isRest ? "" : this.#ended();
@@ -182,7 +187,10 @@ export class FinalLines {
     return this.#patience > 0 && this.#next < this.#told.length && this.#isExpected(line, following);
   }
 
-  /** A line that is expected later counts only if the line after it follows there too, as far as is known. */
+  /**
+   * True if the line is expected next or soon after. Further on it counts only if it has enough letters and the next
+   * line follows it there too, as far as is known.
+   */
   #isExpected(line: string, following: FinalLine | undefined): boolean {
     const found = this.#told.indexOf(hashOf(line), this.#next);
     const behind = this.#told[found + 1];
@@ -192,15 +200,15 @@ export class FinalLines {
       this.#patience = Math.min(PATIENCE, this.#patience + 1);
       return true;
     }
-    // The lines at the end of the screen may come by again; the rest never returns.
+    // The lines at the end of the screen may come again; the rest never returns.
     if (--this.#patience === 0) this.#expect(this.standing.slice(-STANDING_MAX));
     return false;
   }
 }
 
 /**
- * The lines of a screen, as hashes, that were reported before. Blank lines are not compared, since so many of them
- * would outweigh the text between them: one is new if the line before it is.
+ * Which lines of a screen, given as hashes, were reported before. Blank lines are not compared, since so many of them
+ * would outweigh the text between them: a blank line is new if the line before it is.
  */
 function knownLines(told: readonly number[], shown: readonly number[]): readonly boolean[] {
   const places = shown.flatMap((hash, i) => (hash === BLANK ? [] : [i]));
