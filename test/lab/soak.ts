@@ -1,4 +1,4 @@
-// Works with real agents for a given time, and counts wrong reports. `--help` lists the options.
+// Works with agents or with one of our programs for a given time, and counts wrong reports. `--help` lists the options.
 import { writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

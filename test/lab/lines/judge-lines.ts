@@ -1,14 +1,14 @@
 import { lineAt } from "./numbered-line.ts";
 
-/** Marks a named gap of the events in the text: lines may be missing there. */
+/** Marks a gap that the events reported: lines may be missing from the text there. */
 export const GAP = "\n\0gap\n";
 /** The lines that may have been on the screen when serving resumed: no screen has more rows. */
 const SCREEN = 55;
 
 /**
  * The faults in the reported lines among the first `printed` ones; empty: each came once, whole, in order. After a
- * named gap, the first line that was on the screen may lack its beginning, and one may come in two parts: tmux forgets
- * that two rows are one line when an alternate screen appears, and it is the only witness.
+ * reported gap, the first line that was on the screen may lack its beginning, and a line may come in two parts: tmux
+ * forgets that two rows are one line when an alternate screen appears, and nothing else knows it.
  */
 export function judgeLines(text: string, printed: number): readonly string[] {
   const faults: string[] = [];

@@ -1,5 +1,6 @@
-// The pane's command: prints numbered lines and changes the terminal on orders over a socket; answers each order once
-// it is printed. Orders, one per line: `lines N`, `alternate on`, `alternate off`, `clear`, `clear history`, `exit`.
+// The pane's command: takes orders over a socket, prints numbered lines or changes the terminal, and answers each order
+// once its output is written. Orders, one per line: `lines N`, `alternate on`, `alternate off`, `clear`, `clear
+// history`, `exit`.
 import { readFileSync, writeFileSync, writeSync } from "node:fs";
 import { connect } from "node:net";
 import { createInterface } from "node:readline";

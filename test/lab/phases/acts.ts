@@ -13,7 +13,7 @@ export interface Scene {
   readonly long: boolean;
 }
 
-/** A person's request to an agent. Ends when the agent is working, or when all traces of it are gone. */
+/** A person's request to an agent. Ends when the agent is working, or when all traces of the request are gone. */
 export interface Act {
   readonly name: string;
   readonly weight: number;
@@ -75,7 +75,7 @@ async function ask(scene: Scene, text: string, wordDelayMs: number): Promise<voi
   });
 }
 
-/** Polls until the condition holds, for a while. */
+/** Polls until the condition holds, for at most `ms`; returns whether it does. */
 async function came({ hands }: Scene, isSo: () => boolean, ms: number): Promise<boolean> {
   for (const end = performance.now() + ms; performance.now() < end; await hands.pause(20)) if (isSo()) return true;
   return isSo();

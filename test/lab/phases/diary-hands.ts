@@ -9,7 +9,7 @@ export class DiaryHands extends Hands {
     return this.#diary;
   }
 
-  /** Records the time of `work` as this person's doing. */
+  /** Records the time of `work` as an action of this person. */
   async busy<T>(work: () => Promise<T>): Promise<T> {
     const entry = { from: Date.now(), to: Number.POSITIVE_INFINITY };
     this.#diary.push(entry);

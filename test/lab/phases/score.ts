@@ -4,7 +4,7 @@ import type { Handwork, Turn } from "./truth.ts";
 export interface Sample {
   readonly at: number;
   readonly state: string;
-  /** The time since when it holds, as reported. */
+  /** The start of this state, as reported. */
   readonly since: number;
 }
 
@@ -25,9 +25,9 @@ export interface Score {
   /** The share of the idle time in which the state was idle. */
   readonly idleRecall: number;
   readonly idleUncertain: number;
-  /** The time from the model's first request to the state; below 0 if a hook was faster than the request. */
+  /** The time from a turn's first request to a working state; below 0 if a hook was faster than the request. */
   readonly busyLagsMs: readonly number[];
-  /** The time from the end of the model's last answer. */
+  /** The time from the end of a turn's last answer to the idle state. */
   readonly idleLagsMs: readonly number[];
   /** The states that were reported in the idle time, with their durations. */
   readonly idleToldMs: Readonly<Record<string, number>>;
@@ -40,8 +40,8 @@ const EARLY_MS = 1000;
 const AT_WORK = new Set(["busy", "dialog", "parked", "stalled"]);
 
 /**
- * Compares the reported states with the truth. Both lags are allowed after a change; a person's actions count for
- * neither.
+ * Compares the reported states with the truth. The allowed lag after each change is not judged, and neither is idle
+ * time in which a person acts.
  */
 export function scoreOf(
   samples: readonly Sample[],
@@ -82,7 +82,7 @@ export function scoreOf(
     busyLagsMs: turns.flatMap((turn) => lagOf(samples, turn.from, turn.to, (state) => AT_WORK.has(state))),
     idleLagsMs: turns.flatMap((turn, i) => {
       const next = turns[i + 1]?.from ?? Number.POSITIVE_INFINITY;
-      // The next work begins, or a person acts, before the rest could be observed.
+      // The next turn begins, or a person acts, before the idle state could be observed.
       const isActive =
         next < turn.to + lags.idleMs || handwork.some(({ from }) => isBetween(from, turn.to, lags.idleMs));
       return isActive ? [] : lagOf(samples, turn.to, next, (state) => state === "idle");

@@ -12,14 +12,14 @@ export interface Turn {
 export interface Handwork {
   readonly from: number;
   readonly to: number;
-  /** The time when it interrupted the agent's work. */
+  /** The time at which the action interrupted the agent's work. */
   readonly interruptedAt?: number;
 }
 
 /**
- * The agent's working times, by the model server's log: from a request that carries one of our texts to the end of the
- * answer without a tool call. While a tool is requested or runs the turn continues, until the model receives its result
- * or a person interrupts. Unfinished work is left out.
+ * The agent's working times according to the model server's log: from a request that carries one of our texts to the
+ * end of the answer without a tool call. While a tool is requested or is running, the turn continues, until the model
+ * receives the tool's result or a person interrupts. Unfinished work is left out.
  */
 export function turnsOf(spans: readonly ModelSpan[], handwork: readonly Handwork[], isOurs: RegExp): Turn[] {
   const turns: Turn[] = [];

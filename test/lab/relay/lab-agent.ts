@@ -15,7 +15,7 @@ interface Call {
   readonly params?: { readonly prompt?: readonly { readonly text?: string }[] };
 }
 
-/** The shares of requests for which an agent thinks longer, answers twice, or in several parts. */
+/** The shares of requests for which an agent thinks longer, answers twice, or answers in several parts. */
 const SHARES = { slow: 0.1, twice: 0.2, parts: 0.3 };
 const SLOW_MS = 1500;
 

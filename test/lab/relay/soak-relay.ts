@@ -94,7 +94,7 @@ class Replica {
 }
 
 /**
- * Gives work to agents through two relays on one NATS, while all of them are cut, killed and suspended, and judges the
+ * Gives work to agents through two relays on one NATS, cuts, kills and suspends all of them meanwhile, and judges the
  * results.
  */
 export async function soakRelay(options: RelaySoakOptions, signal: AbortSignal): Promise<RelaySoakResult> {

@@ -9,7 +9,7 @@ export interface Fault {
   readonly text: string;
 }
 
-/** Receives faults at once, so that an interrupted run has named them. */
+/** Receives each fault at once, so that even an interrupted run has reported its faults. */
 export type TakeFault = (fault: Fault) => void;
 
 export function faultLine({ at, session, kind, text }: Fault): string {

@@ -63,7 +63,7 @@ export class FleetMember {
   /** Ends the current reading, so that `follow` begins another one. */
   leave(): void {
     this.returns++;
-    // The last event read may not be acknowledged yet: then it is sent again.
+    // The last event may have been read but not acknowledged; then it is sent again.
     this.#leave.abort();
     this.#leave = new AbortController();
   }

@@ -20,15 +20,15 @@ const PROGRAMS: readonly (readonly [AgentKind, AgentProgram])[] = [
   ["codex", "codex-0.169.0"],
   ["opencode", "opencode-1.18.33"],
 ];
-/** A log is full within minutes, so that later growth does not come from events. */
+/** So few that each session's log is full within minutes: later growth does not come from events. */
 const EVENT_BUFFER = 100;
-/** The flag with which deploy/bridge starts it. */
+/** The flag with which the service of `deploy/bridge` starts the bridge. */
 const AS_A_SERVICE = "--max-semi-space-size=4";
 const START_MS = 240_000;
 /** The number of programs that start at the same time. */
 const AT_ONCE = 4;
 
-/** A bridge and its sessions: the demo agent over stdio and in tmux, real agents in both, of two projects. */
+/** A bridge with sessions of two projects: the demo agent and real agents, each over stdio and in tmux. */
 export class Fleet implements AsyncDisposable {
   readonly folder: BridgeFolder;
   readonly bridge: RunningBridge;
@@ -118,7 +118,7 @@ function demoPlan(folder: BridgeFolder, mode: "stdio" | "terminal") {
   return { kind: "demo", mode, repoPath } as const;
 }
 
-/** Each program over stdio, then each in a terminal, and so on. */
+/** First each program over stdio, then each in a terminal, then each over stdio again, and so on. */
 function realPlan(programs: readonly RealProgram[], index: number) {
   const { kind, workdir } = programs[index % programs.length] as RealProgram;
   const mode = Math.floor(index / programs.length) % 2 === 0 ? "stdio" : "terminal";

@@ -56,7 +56,7 @@ function outcomeName(outcome: string): string {
   return Object.entries(NudgeOutcome).find(([, value]) => String(value) === outcome)?.[0] ?? outcome;
 }
 
-/** For memory after collections the minimum counts, because uncollected memory comes on top. */
+/** For memory after collections the minimum counts, because the other samples include uncollected memory. */
 function growthRows(samples: readonly FleetSample[], name: (what: string) => string): readonly Measured[] {
   const least = (values: readonly number[]) => Math.min(...values);
   const row = (

@@ -6,7 +6,7 @@ import { contentAt, positionOf } from "./content.ts";
 const TELLING_BYTES = 64;
 
 /**
- * Compares one watcher's RAW stream with the printed output. A byte that is neither delivered in order nor named in a
+ * Compares one watcher's RAW stream with the printed output. A byte that is neither delivered in order nor covered by a
  * gap is a fault, and so is a byte that comes twice or differs.
  */
 export class CheckedStream {
@@ -20,13 +20,13 @@ export class CheckedStream {
   due: bigint | undefined;
   /** Position minus offset: constant as long as no bytes without offsets were lost. */
   #shift: number | undefined;
-  /** A gap of unknown length was named since the shift was last known. */
+  /** The shift is unknown: no bytes have been identified yet, or a gap of unknown length was reported since. */
   #mayJump = true;
   #untold: Buffer = Buffer.alloc(0);
   /** No position below this may come again. */
   #reached = 0;
 
-  /** The position up to which everything was delivered or named; undefined while it is unknown. */
+  /** The position up to which everything was delivered or covered by a gap; undefined while it is unknown. */
   get position(): number | undefined {
     return this.#shift === undefined || this.due === undefined ? undefined : Number(this.due) + this.#shift;
   }

@@ -39,7 +39,7 @@ export abstract class CutReader implements AsyncDisposable {
     }
   }
 
-  /** It has received a message since it was cut off, which takes long on a busy machine. */
+  /** True if it has received a message since it was last cut off; on a busy machine that takes long. */
   get isServed(): boolean {
     return this.#messages > 0;
   }
@@ -49,12 +49,12 @@ export abstract class CutReader implements AsyncDisposable {
     this.#proxy.cut();
   }
 
-  /** The serving half is down: only the next one can serve this reader. */
+  /** Call this when the serving half is down: only the next serving half can serve this reader. */
   deserted(): void {
     this.#messages = 0;
   }
 
-  /** Stops reading for that long. */
+  /** Stops reading for `ms`. */
   pause(ms: number): void {
     this.#pausedUntil = performance.now() + ms;
   }

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** Passes connections on to a port, until they are cut: at any byte, without a regular end. */
+/** Passes connections on to a port until they are cut, at any byte and without a regular end. */
 export interface CuttingProxy extends AsyncDisposable {
   readonly url: string;
   cut(): void;

@@ -7,7 +7,7 @@ import { type CuttingProxy, cuttingProxy } from "./cutting-proxy.ts";
 
 const ACK_EVERY = 20n;
 
-/** Reads events: a number that comes twice, out of order, or is missing without a gap, is a fault. */
+/** Reads events. A number that comes twice or out of order, or that is missing without a gap, is a fault. */
 export class SoakEventReader extends CutReader {
   readonly faults: string[] = [];
   readonly gaps: Record<string, number> = {};
@@ -15,7 +15,8 @@ export class SoakEventReader extends CutReader {
   #last: Pick<SidecarEvent, "seq" | "epoch"> | undefined;
   #acked = 0n;
   /**
-   * With a name it resumes from the position that the sidecar stores for it; otherwise it sends the position itself.
+   * With a name, the reader resumes from the position that the sidecar stores for that name; without one, it sends the
+   * position itself.
    */
   readonly #name: string;
 
@@ -24,7 +25,9 @@ export class SoakEventReader extends CutReader {
     this.#name = name;
   }
 
-  /** `name`: acknowledges, and resumes under that name; empty: sends its position when it resumes. */
+  /**
+   * `name`: the reader acknowledges events and resumes under that name; empty: it sends its position when it resumes.
+   */
   static async open(host: string, port: number, protocol: "connect" | "grpc", name: string): Promise<SoakEventReader> {
     return new SoakEventReader(await cuttingProxy(host, port), protocol, name).start();
   }
@@ -55,7 +58,7 @@ export class SoakEventReader extends CutReader {
     const { seq, epoch, gap } = event;
     const last = this.#last;
     const isAgain = this.#name !== "" && last !== undefined && seq <= last.seq && seq > this.#acked;
-    if (isAgain) return; // not acknowledged yet: it comes once more
+    if (isAgain) return; // not acknowledged yet, so it is sent again
     this.#last = { seq, epoch };
     this.events++;
     if (gap !== undefined) {
@@ -65,7 +68,7 @@ export class SoakEventReader extends CutReader {
     if (last === undefined) return;
     if (epoch !== last.epoch) this.faults.push(`another epoch at ${seq}`);
     const next = last.seq + 1n;
-    // The sidecar knows the last acknowledgement, but its answer may have been cut off.
+    // The sidecar knows the last acknowledgement, but its answer to us may have been cut off.
     const least = this.#name === "" ? next : this.#acked + 1n;
     const isNamed = gap !== undefined && gap.first >= least && gap.first <= next && gap.to === seq + 1n;
     if (seq !== next && !isNamed) this.faults.push(`event ${seq} after ${last.seq}, gap ${gap?.first} to ${gap?.to}`);

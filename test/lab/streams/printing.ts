@@ -11,7 +11,7 @@ export interface Printing extends AsyncDisposable {
   readonly position: number;
   /** Applies from now on, in each life. */
   pace(bytesPerSecond: number): void;
-  /** Lost if the program is between two lives. */
+  /** The order is lost if the program is between two lives. */
   flood(bytes: number): void;
   /** Ends this life. */
   end(): void;

@@ -1,13 +1,13 @@
-/** One attempt of a wake, as the database has it. */
+/** One attempt of a wake, as stored in the database. */
 export interface Attempt {
   readonly agent: string;
   readonly request: string;
   readonly outcome: string | null;
 }
 
-/** The faults in the receipts of one agent, by the texts that it took. */
+/** The faults in the receipts of one agent, judged by the texts that it took. */
 export interface JudgedTexts {
-  /** The texts of one attempt that it took more than once. */
+  /** The number of times that it took the text of an attempt again. */
   readonly doubled: number;
   /** Texts reported as submitted that were not taken, or reported as withdrawn that were. */
   readonly false: number;
@@ -32,7 +32,7 @@ export function timesTaken(request: string, taken: readonly string[]): number {
   return taken.filter((text) => text.startsWith(`[threads ${request}]`)).length;
 }
 
-/** Whether the outcome says neither that the text was taken nor that it was not. */
+/** Whether the outcome leaves open whether the text was taken. */
 export function isDoubt(outcome: string | null): boolean {
   return outcome === "unknown" || outcome === "stranded";
 }

@@ -1,11 +1,11 @@
 import { TwoServers } from "./two-servers.ts";
 
 export interface Latency {
-  /** From the call of a post to the answer for a waiting agent at the same server, ms, in order. */
+  /** The time from the call of a post to the answer for an agent that waits at the same server, ms, sorted. */
   readonly same: number[];
-  /** The same with the waiting agent at the other server. */
+  /** The same for an agent that waits at the other server. */
   readonly other: number[];
-  /** From the call of a post to its answer. */
+  /** The time from the call of a post to its own answer. */
   readonly posted: number[];
 }
 

@@ -77,8 +77,8 @@ export class RealTarget implements WakeTarget {
 }
 
 /**
- * The wakes' texts in conversations, each as often as in the one that has it most often: a request repeats the
- * conversation so far, and a compacted one has lost its beginning.
+ * The wakes' texts in all conversations, each as often as in the conversation that contains it most often: a request
+ * repeats the conversation so far, and a compacted conversation has lost its beginning.
  */
 export function textsOf(conversations: readonly (readonly string[])[]): readonly string[] {
   const most = new Map<string, number>();

@@ -4,7 +4,7 @@ import { growthRow } from "../growth.ts";
 import type { ReviewFigures } from "./review.ts";
 
 const none = { atMost: 0 };
-/** The difference between a process that has just restarted and an older one. */
+/** An older process may use this many times the resources of one that has just restarted. */
 const FLAT = 1.25;
 
 /** A person who carries texts by hand carries the finding and the fix. */

@@ -13,7 +13,7 @@ import { TwoServers, together } from "./two-servers.ts";
 const SETTLED_MS = 420_000;
 const SAMPLE_MS = 5000;
 const RETRY_MS = 50;
-/** A killed agent's successor does not know the begun work: its reminder comes after two minutes. */
+/** A killed agent's successor does not know of the work in progress: its reminder comes after two minutes. */
 const AGENT_KILL_MS = 240_000;
 
 export interface ReviewOptions {
@@ -42,7 +42,7 @@ export interface ReviewFigures {
   unknown: number;
   doubled: number;
   false: number;
-  /** Cycles that did not come to their end. */
+  /** The number of cycles that did not finish. */
   lost: number;
   /** In order of time. */
   readonly held: { readonly servers: Held[]; readonly sidecars: Held[] };
@@ -139,7 +139,7 @@ async function underKills(
   });
 }
 
-/** A missing process counts as none; all halves restart within seconds. */
+/** NaN, which is not judged, if a process is missing: all halves restart within seconds. */
 function heldBy(pids: readonly number[]): Held {
   const held = { mib: 0, descriptors: 0 };
   for (const pid of pids) {

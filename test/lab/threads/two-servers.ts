@@ -27,7 +27,7 @@ export class TwoServers implements AsyncDisposable {
     this.servers = servers;
   }
 
-  /** `runtime`: see `threads serve --runtime`. `ports`: those of the servers; default: others after each start. */
+  /** `runtime`: see `threads serve --runtime`. `ports`: the servers' ports; default: new ones after each start. */
   static async start(
     runtime: "local" | "none",
     postgres = "system",
@@ -45,7 +45,7 @@ export class TwoServers implements AsyncDisposable {
     return bed;
   }
 
-  /** Calls one of the servers at its present address. @throws as `ThreadsClient.call` */
+  /** Calls one of the servers at its present address. @throws the errors of `ThreadsClient.call` */
   async call(at: number, agent: string, name: string, input: object, role = "worker"): Promise<JsonObject> {
     const server = this.servers[at % 2] as ThreadsServer;
     const key = `${server.url} ${agent}`;
@@ -98,7 +98,7 @@ export async function together(work: readonly Promise<void>[], onFailure: () => 
   if (failures.length > 0) throw failures[0];
 }
 
-/** A server that cannot reach the database at its start exits: it is started again, as a supervisor would. */
+/** Starts a killed server again, as a supervisor would: a server that cannot reach the database at its start exits. */
 async function beginAgain(server: ThreadsServer): Promise<void> {
   for (let attempt = 0; ; attempt++) {
     try {

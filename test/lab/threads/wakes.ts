@@ -20,13 +20,13 @@ export interface WakeFigures {
   typedToReal: number;
   /** The texts with the outcome UNKNOWN, about which nothing is claimed. */
   unknown: number;
-  /** The messages that no text named to an agent, and whose outcome is not UNKNOWN. */
+  /** The messages after the last one that was named by a text which the agent took or may have taken. */
   lost: number;
-  /** The texts of one attempt that an agent took more than once. */
+  /** The number of times that an agent took the text of an attempt again. */
   doubled: number;
   /** Texts reported as submitted that were not taken, or reported as withdrawn that were. */
   false: number;
-  /** From the commit to the nudge's beginning, if nothing delayed it, ms. */
+  /** The time from the wake's creation to its first attempt, ms, sorted. */
   readonly dispatchMs: number[];
 }
 
@@ -48,8 +48,8 @@ interface NamingAttempt extends Attempt {
 }
 
 /**
- * Sends messages to idle agents while servers, serving halves and PostgreSQL are killed; judged by the texts that the
- * agents took.
+ * Sends messages to idle agents while servers, serving halves and PostgreSQL are killed, and judges the receipts by the
+ * texts that the agents took.
  */
 export async function wakeWhileKilling(options: WakeOptions): Promise<WakeFigures> {
   const { random, seconds, pauseMs, everyMs, real = [] } = options;
@@ -111,7 +111,7 @@ export async function wakeWhileKilling(options: WakeOptions): Promise<WakeFigure
   return figures;
 }
 
-/** Whether no wake is open, and nothing is waiting that needs one. */
+/** Whether no wake is open and no message is waiting for one. */
 async function isSettled(bed: TwoServers): Promise<boolean> {
   const [row] = await bed.database.query<{ open: number; waiting: number }>(
     `select (select count(*)::int from threads.wake where state in ('PENDING', 'CLAIMED', 'QUEUED', 'DEFERRED')) as open,

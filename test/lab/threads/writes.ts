@@ -11,18 +11,18 @@ const BACK_MS = 120_000;
 
 export interface WriteFigures {
   acknowledged: number;
-  /** Answered as stored before: the first answer was lost. */
+  /** Posts that were answered as already stored: the first answer was lost. */
   duplicates: number;
   /** Calls without an answer that were repeated with the same key. */
   retries: number;
   readonly kills: { server: number; postgres: number };
-  /** Acknowledged but missing, or stored elsewhere. */
+  /** Posts that were acknowledged but are missing, or are stored elsewhere. */
   lost: number;
-  /** Stored twice with one key. */
+  /** Posts that are stored twice with one key. */
   doubled: number;
   /** Threads whose numbers are not consecutive from 1. */
   gaps: number;
-  /** Both hash chains are intact. */
+  /** True if both hash chains are intact. */
   verified: boolean;
 }
 
@@ -81,7 +81,7 @@ export async function writeWhileKilling(options: WriteOptions): Promise<WriteFig
   return figures;
 }
 
-/** Posts until it is acknowledged, alternating between the servers, always with the same key. */
+/** Repeats a post until it is acknowledged, alternating between the servers, always with the same key. */
 async function insist(bed: TwoServers, agent: string, post: object, figures: WriteFigures) {
   for (let attempt = 0; ; attempt++) {
     try {
