@@ -13,7 +13,7 @@ const AGENT_PROGRAMS = ["gt-sidecar", "gt", "demo-agent"];
 const DAEMONS = ["bridge", "bridge-ca", "gt-controller", "relay", "threads", "desk"];
 
 export async function setup(): Promise<() => Promise<void>> {
-  if (process.env[BUILT_BY] === String(process.pid)) return async () => {}; // for another project of this run
+  if (process.env[BUILT_BY] === String(process.pid)) return async () => {}; // built for another project of this run
   // Inside node_modules, so that modules that cannot be bundled are found.
   const cache = fileURLToPath(new URL("../../node_modules/.cache/", import.meta.url));
   await mkdir(cache, { recursive: true });

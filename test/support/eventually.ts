@@ -4,7 +4,7 @@ const SOONEST_MS = 10;
 const LATEST_MS = 100;
 
 /**
- * The pause before the next look of a wait that has lasted `waitedMs`: a tenth of it, so that a long wait costs few
+ * The pause before the next look of a wait that has lasted `waitedMs`: a tenth of it, so that a long wait needs few
  * looks and ends at most 100 ms late.
  */
 export function pauseAfter(waitedMs: number): number {
@@ -12,8 +12,8 @@ export function pauseAfter(waitedMs: number): number {
 }
 
 /**
- * Waits until `probe` returns something other than undefined and false; looks again after 10 to 100 ms, the later the
- * longer the wait has been. Throws after `timeoutMs`.
+ * Waits until `probe` returns something other than undefined and false; looks again after 10 to 100 ms, with longer
+ * pauses the longer it has waited. Throws after `timeoutMs`.
  */
 export async function eventually<T>(
   what: string,

@@ -7,8 +7,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 const LOCK_STALE_MS = 15 * 60_000;
 
 /**
- * Installs the packages of a folder with a lock file of its own, if they are missing or outdated. Of several concurrent
- * processes one installs, the others wait.
+ * Installs the packages of a folder with a lock file of its own, if they are missing or outdated. If several processes
+ * call this at the same time, one installs and the others wait.
  */
 export async function installPackages(folder: string): Promise<void> {
   const wanted = createHash("sha256")

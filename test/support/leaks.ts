@@ -51,7 +51,8 @@ function heldProcesses(before: Present["processes"], marker: string): readonly L
     const command = textOf(`/proc/${pid}/cmdline`).replaceAll("\0", " ").trim();
     const environment = textOf(`/proc/${pid}/environ`);
     const isOurs = parent === own || environment.includes(marker);
-    // Both are empty while one program replaces another: it may be ours, and the caller can look again.
+    // Both are empty while a process replaces its program: it may be ours, so it is listed, and the caller can look
+    // again.
     if (!isOurs && (command !== "" || environment !== "")) return [];
     return [{ kind: "process", what: `${pid} ${command.slice(0, 200)}`, pid: Number(pid), isOurs }];
   });

@@ -4,7 +4,7 @@ import { type AgentKind, makeAgentHome } from "./agents-home.ts";
 import { type AgentProgram, agentProgram } from "./agents-install.ts";
 
 export interface AgentInHome {
-  /** Runs the program with its home and the model server, independent of the caller's environment. */
+  /** A script that runs the program with its home and the model server, whatever the caller's environment contains. */
   readonly binary: string;
   /** The folder that it trusts. */
   readonly workdir: string;

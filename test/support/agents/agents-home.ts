@@ -132,7 +132,7 @@ const setUpOpencode: Setup = async (home, _workdir, options) => {
 
 /**
  * Replaces OpenCode's built-in list of all providers' models, which takes half of the processor time of its start and
- * first turn, by an empty one. The models of its configuration stay.
+ * first turn, with an empty one. The models of its configuration stay.
  */
 export async function writeEmptyModelList(home: string): Promise<void> {
   const cache = join(home, ".cache", "opencode");

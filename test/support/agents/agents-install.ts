@@ -9,8 +9,8 @@ export type AgentProgram = "claude-2.1.330" | "claude-2.1.197" | "codex-0.169.0"
 const folder = fileURLToPath(new URL("../../agents/", import.meta.url));
 
 /**
- * The paths of the platform's own binary of each program below `test/agents/node_modules`; none needs Node or an
- * install script.
+ * The possible paths of each program's binary for this platform, below `test/agents/node_modules`; no binary needs Node
+ * or an install script.
  */
 function programPaths(): Readonly<Record<AgentProgram, readonly string[]>> {
   const cpu = process.arch;
@@ -27,7 +27,7 @@ function programPaths(): Readonly<Record<AgentProgram, readonly string[]>> {
 
 /**
  * The path of an agent program for tests; installs all of them first if they are missing (`npm ci`, about 1.4 GB on
- * disk and half a minute). Of several concurrent test processes one installs, the others wait.
+ * disk and half a minute). If several test processes call this at the same time, one installs and the others wait.
  */
 export async function agentProgram(name: AgentProgram): Promise<string> {
   await installPackages(folder);

@@ -36,7 +36,7 @@ export async function say(session: TmuxAgent, text: string): Promise<void> {
 }
 
 const clear = async (session: TmuxAgent): Promise<void> => {
-  // Ctrl-C empties a draft in all of them; twice on an empty one would end the program.
+  // Ctrl-C empties the composer in all of the programs; two of them in an empty composer would end the program.
   await session.key("C-c");
   await settled(2500);
   await session.idle();

@@ -38,7 +38,7 @@ export class DemoPane implements AsyncDisposable {
     this.dir = dir;
   }
 
-  /** Resolves at once: the agent is starting meanwhile. */
+  /** Resolves while the agent is still starting. */
   static async start(options: DemoPaneOptions = {}): Promise<DemoPane> {
     const { args = [], env = {}, cols = 80, rows = 24 } = options;
     const pane = new DemoPane(await mkdtemp(join(tmpdir(), "gt-demo-")));
@@ -111,7 +111,7 @@ export class DemoPane implements AsyncDisposable {
     return (await this.tmux("display-message", "-p", "-t", "demo", format)).trimEnd();
   }
 
-  /** Waits until some visible row holds `text`. */
+  /** Waits until a visible row contains `text`. */
   async sees(text: string): Promise<string[]> {
     return this.until(`"${text}" on the screen`, async () => {
       const rows = await this.screen();

@@ -87,7 +87,7 @@ export class ProviderSession implements AsyncDisposable {
     }
   }
 
-  /** Waits until it has been busy and is idle again `turns` times. */
+  /** Waits until `turns` turns have ended. */
   turns(turns: number): Promise<void> {
     return this.until(
       `the end of turn ${turns}`,

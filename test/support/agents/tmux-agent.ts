@@ -200,7 +200,7 @@ export class TmuxAgent {
   }
 }
 
-/** Waits for the hang-up to end the agent; kills it if it does not. */
+/** Waits for the hang-up to end the agent; kills the agent after 3 s. */
 async function gone(pid: number): Promise<void> {
   if (!(pid > 1)) return;
   for (let i = 0; i < 100; i += 1) {

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** `freeze`: the connection passes nothing on and does not end; otherwise it ends for its client. */
+/** `freeze`: the connection passes nothing on, and stays open; the others end it for client and server. */
 export type Fault = "freeze" | "reset" | "end";
 
 /** The fault of a connection, and the number of bytes in this direction after which it occurs. */

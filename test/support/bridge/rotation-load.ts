@@ -15,7 +15,7 @@ export interface RotationLoad {
   readonly callers: number;
   /** The number of complete replacements. */
   readonly rounds: number;
-  /** The pause between two steps of a replacement, so that all processes have loaded it. */
+  /** The pause between two steps of a replacement, in which all processes load the changed files. */
   readonly stepMs: number;
 }
 

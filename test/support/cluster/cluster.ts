@@ -36,8 +36,8 @@ export interface Forward extends AsyncDisposable {
 
 /**
  * The cluster of KUBECONFIG if that is set (`GT_E2E_IMAGE` names an image that it has, else `kind load` brings ours),
- * else a new one for this run. The text names the missing program.
- * @param node `none`: an API server with its controllers suffices, no pod has to run
+ * else a new one for this run. `missing`: a text that names the program without which there is no cluster.
+ * @param node `none`: an API server with its controllers suffices, because no pod has to run
  * @param apiServerFlags for the API server of a new cluster
  */
 export async function testCluster(

@@ -121,8 +121,9 @@ async function packed(name: Component): Promise<string | undefined> {
 }
 
 /**
- * Returns the path of an engine that works: docker does not without its daemon. The first podman of an ordinary user
- * starts a process that keeps the user's namespace; without the mark of this test file it is not one left behind.
+ * Returns the path of an engine that works: docker does not work without its daemon. An ordinary user's first podman
+ * starts a process that keeps the user's namespace. The program gets no mark of this test file, so that this process
+ * does not count as left behind.
  */
 async function engine(): Promise<string | undefined> {
   const { [FILE_MARK]: _, ...env } = process.env;

@@ -156,7 +156,7 @@ export class ControllerCluster implements AsyncDisposable {
     await this.cluster.kubectl(["-n", this.ca.namespace, "patch", "secret", "gastown-ca", "--type=merge", "-p", patch]);
   }
 
-  /** Issues a client a certificate by the current CA; returns it with its key and the CA's certificate. */
+  /** Has the current CA issue a certificate for a client; returns it with its key and the CA's certificate. */
   async issueClient(name: string): Promise<TlsMaterial> {
     const data = await this.caSecret();
     return { ...(await clientOf(name, signerIn(data))), ca: data["ca.crt"] ?? "" };

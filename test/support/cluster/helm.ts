@@ -14,7 +14,7 @@ const run = promisify(execFile);
 /** The folder of the chart. */
 export const CHART = fileURLToPath(new URL("../../../charts/gastown/", import.meta.url));
 
-/** The chart's manifests need no cluster; the version must be given, since a client knows none. */
+/** Helm renders the manifests without a cluster, so it must be given the version of Kubernetes. */
 const KUBE_VERSION = "v1.35.0";
 
 /** Helm with its own folders, so that it neither reads nor changes the machine's. */

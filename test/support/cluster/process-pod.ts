@@ -26,8 +26,8 @@ interface PodJson {
 
 /**
  * Acts as the kubelet for a session in a cluster without nodes: waits until the pod may start, runs its sidecar with
- * the pod's settings and Secret, and reports it as running. `listen`: the sidecar's port; with another port than 9090,
- * the test must relay that one.
+ * the pod's settings and Secret, and reports it as running. `listen`: the sidecar's port; if that is not 9090, the test
+ * must relay port 9090 to it.
  */
 export async function processPod(
   cluster: Pick<TestCluster, "kubectl">,

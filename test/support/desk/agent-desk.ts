@@ -121,7 +121,7 @@ function opencodeConfig(url: string): string {
   });
 }
 
-/** Each agent's name of the door's tool for its model, by the API that it speaks. */
+/** The name under which each agent offers the door's tool to its model, by the API that the agent speaks. */
 export const READ_FILE = {
   messages: { tool: "mcp__desk__read_file" },
   responses: { tool: "read_file", namespace: "mcp__desk" },
@@ -129,8 +129,8 @@ export const READ_FILE = {
 } as const;
 
 /**
- * Reads the path that it is asked for and repeats the contents; says the words that it is asked for; else one word. The
- * request comes last, because a new agent first gets the thread's earlier turns.
+ * `READ path`: reads the file and repeats its contents. `SAY words`: says them. Otherwise says one word. The last
+ * request in the text counts, because a new agent first gets the thread's earlier turns.
  */
 export const readingAct: Act = ({ afterTool, toolResult, lastUserText, api }) => {
   if (afterTool) return { type: "say", text: `It says: ${toolResult}` };

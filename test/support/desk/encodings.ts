@@ -5,7 +5,7 @@ const eachChar = (text: string, map: (code: number) => string) =>
   [...text].map((char) => map(char.codePointAt(0) ?? 0)).join("");
 const pad = (value: number, radix: number, width: number) => value.toString(radix).padStart(width, "0");
 
-/** Encodings in which a text could be hidden; each is one way in which a byte of it could leak. */
+/** Encodings in which a text could be hidden, each with the forms that the text can take. */
 const ENCODINGS: Readonly<Record<string, (text: string) => readonly string[]>> = {
   plain: (text) => [text],
   reversed: (text) => [[...text].reverse().join("")],
@@ -32,7 +32,10 @@ const ENCODINGS: Readonly<Record<string, (text: string) => readonly string[]>> =
   "spaces between": (text) => [[...text].join(" "), [...text].join("-")],
 };
 
-/** Bytes before it shift its bits: all three phases, without the characters shared with its neighbours. */
+/**
+ * The bytes before a text shift its bits: the forms for all three shifts, without the characters that the text shares
+ * with its neighbours.
+ */
 function shifted(text: string, encoding: "base64" | "base64url"): readonly string[] {
   return [0, 1, 2].map((before) => {
     const bytes = Buffer.concat([Buffer.alloc(before), Buffer.from(text)]);

@@ -51,7 +51,7 @@ export function hostileAct(folder: () => string): { readonly act: Act; readonly 
   let calls = 0;
   const act: Act = (request) => {
     const [, status] = /REFUSE (\d+)$/.exec(request.lastUserText) ?? [];
-    // One of the programs retries without limit, and as soon as it is advised to.
+    // One of the programs retries without limit, each time after the advised pause.
     if (status !== undefined) return { type: "refuse", status: Number(status), error: "refused", retryAfter: 0.01 };
     if (request.lastUserText.includes("WORDS") && !request.afterTool) return { type: "say", text: WORDS };
     if (!request.lastUserText.includes("HOSTILE")) return readingAct(request);

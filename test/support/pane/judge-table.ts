@@ -15,7 +15,7 @@ export const UNKNOWN_SCREEN: ScreenView = {};
 
 export interface JudgeInput {
   readonly process?: ProcessSign;
-  /** Default: it has taken messages before. */
+  /** Default: true. */
   readonly everReady?: boolean;
   readonly hook?: readonly [HookEvent | HookEvent["type"], ageMs: number];
   readonly file?: readonly [FileState["type"], ageMs: number];

@@ -17,9 +17,9 @@ export interface Acp2AgentOptions {
 }
 
 /**
- * An ACP agent of version 2, by the SDK, that dials in. Some prompts are commands: "quick" ends before it is accepted,
- * "ask" asks for a permission, "wait" works until it is cancelled, "refuse" and "fail" stop so, "error" is not
- * accepted, "gone" is never answered, since the connection breaks.
+ * An agent of ACP version 2, made with the SDK, that dials in. Some prompts are commands: "quick" ends before it is
+ * accepted, "ask" asks for a permission, "wait" works until it is cancelled, "refuse" and "fail" end with a refusal and
+ * an error, "error" is not accepted, "gone" is never answered, since the connection breaks.
  */
 export class Acp2Agent implements Disposable {
   /** The method and session of each call that is not an update. */

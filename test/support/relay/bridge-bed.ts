@@ -28,7 +28,10 @@ export class BridgeBed implements AsyncDisposable {
     this.#port = parts.bridge.port;
   }
 
-  /** @param sections of bridge.yaml: its demo agents write the messages that they take to the file `taken` */
+  /**
+   * @param sections additional sections of bridge.yaml. Demo agents write the messages that they take to the file
+   * `taken`.
+   */
   static async create(
     sections: (folder: BridgeFolder) => object | Promise<object> = () => ({}),
     program = oldestNats(),

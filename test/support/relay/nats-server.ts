@@ -82,7 +82,7 @@ export function newestNats(context: TestContext): Promise<string> {
   return requireComponent(context, "nats-server");
 }
 
-/** JetStream enabled by flags ends on an old server when it reloads its file. */
+/** Enables JetStream in the file: an old server that reloads its file stops a JetStream that flags enabled. */
 function withStore(folder: string, config: string): string {
   return `jetstream { store_dir: ${JSON.stringify(folder)} }\n${config}`;
 }

@@ -45,7 +45,7 @@ export class RawEditor implements Disposable {
     return this.response(id);
   }
 
-  /** Initialized, with a session; its id. */
+  /** Initializes the connection and opens a session; returns the session's id. */
   async begin(): Promise<string> {
     await this.call(-1, "initialize", { protocolVersion: 1 });
     const { result } = await this.call(-2, "session/new", { cwd: "/", mcpServers: [] });

@@ -73,7 +73,7 @@ export class RelayProcess implements AsyncDisposable {
     return this.child.exitCode;
   }
 
-  /** Ends it in order; returns the exit code. */
+  /** Ends it gracefully; returns the exit code. */
   async stop(): Promise<number | null> {
     this.child.kill("SIGTERM");
     return this.exited();

@@ -3,7 +3,7 @@ import { comparablePane, TmuxStage } from "./tmux-stage.ts";
 
 const COLS = 40;
 const ROWS = 12;
-/** The number of sequences printed together; the cause of a difference is searched among them. */
+/** The number of sequences printed together; the cause of a difference is sought among them. */
 const BATCH = 25;
 
 interface Piece {
@@ -51,7 +51,7 @@ const KINDS: Readonly<Record<string, (random: Random) => string>> = {
 
 export interface EmulatorDifferences {
   readonly compared: number;
-  /** By the kinds of sequences that suffice to show it. */
+  /** By cause, or by the kinds of sequences that suffice to show a difference without a known cause. */
   readonly kinds: ReadonlyMap<string, { readonly count: number; readonly example: string }>;
 }
 

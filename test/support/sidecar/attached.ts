@@ -34,7 +34,7 @@ export const OWN_TERMINAL = {
 
 export interface AttachedSetup {
   readonly flags?: string;
-  /** Put before `gt`, as a program that runs another; default: none. */
+  /** A command that runs the command after it, and is put before `gt`; default: none. */
   readonly by?: string;
   readonly cols?: number;
   readonly rows?: number;

@@ -1,6 +1,6 @@
 import { createServer, connect as dial, type Server, type Socket } from "node:net";
 
-/** Passes connections to a port on, and cuts them on request. */
+/** Passes connections on to a port, and cuts them on request. */
 export class CuttingProxy implements AsyncDisposable {
   readonly #server: Server;
   readonly #pairs = new Set<readonly [Socket, Socket]>();

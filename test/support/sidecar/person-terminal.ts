@@ -7,7 +7,7 @@ import { until } from "./sidecar.ts";
 const MAIN = programFile("gt");
 
 export interface PersonSetup {
-  /** Typed at a shell; default: nothing. `gt` is the program of these sources. */
+  /** Typed at a shell; empty: nothing is typed. `gt` is our program. */
   readonly command: string;
   readonly env: Readonly<Record<string, string>>;
   readonly cols?: number;
@@ -33,7 +33,7 @@ export interface PersonTerminal extends AsyncDisposable {
   vanish(): void;
 }
 
-/** A shell whose prompt is `$ `; `gt` runs these sources. */
+/** A shell whose prompt is `$ `, in which `gt` runs our program. */
 export function personTerminal({ command, env, cols = 100, rows = 30 }: PersonSetup): PersonTerminal {
   const terminal = new xterm.Terminal({ cols, rows, scrollback: 1000, allowProposedApi: true, logLevel: "off" });
   const setUp = `gt() { "$GT_NODE" "$GT_MAIN" "$@"; }\n`;

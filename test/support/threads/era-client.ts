@@ -5,7 +5,7 @@ import { StdioClientTransport as StdioOf1 } from "@modelcontextprotocol/sdk/clie
 import { StreamableHTTPClientTransport as HttpOf1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Transport as TransportOf1 } from "@modelcontextprotocol/sdk/shared/transport.js";
 
-/** How a client reaches the tools: with a token at a URL, or by a program's standard streams. */
+/** How a client reaches the tools: with a token at a URL, or over a program's standard streams. */
 export type McpTransport =
   | { readonly url: string; readonly token: string }
   | { readonly command: string; readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> };

@@ -42,7 +42,7 @@ export class TestDatabase implements AsyncDisposable {
     this.#running = { stop, done, address: await server.ready };
   }
 
-  /** Stops it in order. */
+  /** Stops it gracefully. */
   async end(): Promise<void> {
     this.#running?.stop.abort();
     await this.#running?.done;
@@ -63,7 +63,7 @@ export class TestDatabase implements AsyncDisposable {
     return Number(readFileSync(join(this.dir, "postgres/data/postmaster.pid"), "utf8").split("\n")[0]) || NO_PID;
   }
 
-  /** Kills its first process, which restarts by itself; does nothing while it is not back yet. */
+  /** Kills its first process, which restarts by itself; does nothing while it is still restarting. */
   crash(): void {
     try {
       process.kill(this.pid, "SIGKILL");

@@ -124,7 +124,7 @@ export class ThreadsServer implements AsyncDisposable {
     this.#url = this.#flags.includes("--tls-dir") ? `https://${listen}` : urlOf(listen);
   }
 
-  /** Ends it in order, or at once without ending its children. */
+  /** Ends it gracefully, or with SIGKILL at once and without ending its children. */
   async end(signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
     const child = this.#child;
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;

@@ -2,7 +2,7 @@ import { asText } from "../../../internal/base/json-fields.ts";
 import type { ThreadsClient } from "../../../internal/threads/client/threads-client.ts";
 import { startThread } from "./threads-server.ts";
 
-/** A call of a tool; `code`: the code of its error, which is an answer without it. */
+/** A call of a tool. `code`: the code of the error that it returns; undefined: it succeeds. */
 export interface ToolCall {
   readonly tool: string;
   readonly input: object;

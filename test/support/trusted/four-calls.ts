@@ -7,7 +7,7 @@ export const KINDS = ["unary", "stream", "route", "socket"] as const;
 export type CallKind = (typeof KINDS)[number];
 
 export interface CallTarget {
-  /** Default: a unix socket, or plaintext. */
+  /** Absent: the call goes to `socketPath`. */
   readonly port?: number;
   readonly socketPath?: string;
   /** The CA of the server; undefined: plaintext. */
@@ -113,7 +113,7 @@ function askSocket(asked: CallTarget): Promise<FirstResult> {
     ws.on("message", () => resolve({ code: "open", ended, close }));
     ws.on("close", (_, reason) => {
       end(`ended: ${reason.toString()}`);
-      if (wasOpen) resolve({ code: "open", ended, close }); // let in, and ended before it was answered
+      if (wasOpen) resolve({ code: "open", ended, close }); // admitted, and ended before it was answered
     });
   });
 }
