@@ -19,7 +19,7 @@ export interface ReportedLinesDeps {
   readonly keep: (record: EventRecord) => boolean;
 }
 
-/** Lines that scroll off are stored for a later process at most this long after they were reported. */
+/** Reported lines that scroll off are stored for a later process within this time. */
 const KEEP_MS = 250;
 
 /** An agent redraws its screen within this time after a resize of the window. */
@@ -35,11 +35,11 @@ export class ReportedLines implements Task {
   readonly #told = new SignalBus();
   #isNew: boolean;
   #isDrawn = false;
-  /** Monotonic, ms: the window was resized, or the history was cleared. */
+  /** When the window was last resized or the history last cleared; monotonic, ms. */
   #redrawnAt = 0;
   #kept: EventRecord | undefined;
   #cuts = 0;
-  /** Version of the screen whose standing lines were reported last. */
+  /** Version of the screen that was reported last. */
   #toldVersion = -1;
 
   /** `standing`: the lines on the screen that an earlier process reported; undefined: it reported nothing. */
@@ -62,7 +62,7 @@ export class ReportedLines implements Task {
     });
   }
 
-  /** Whether the standing lines of the present screen were reported. */
+  /** True if the present screen was reported. */
   get isTold(): boolean {
     return this.#toldVersion === this.#deps.output.emulator.version;
   }
@@ -80,8 +80,8 @@ export class ReportedLines implements Task {
   }
 
   /**
-   * Call it when the screen has been drawn again. If no process has reported lines before, those above the screen are
-   * new too.
+   * Call it when the screen has been drawn again. If no process has reported lines before, the lines above the screen
+   * are new too.
    */
   drawn(): void {
     const { emulator } = this.#deps.output;
@@ -96,14 +96,14 @@ export class ReportedLines implements Task {
     return untilAborted(signal, () => this.#keepTold(signal));
   }
 
-  /** Lines that scroll off may come back to the screen of a later process. */
+  /** Stores lines that have scrolled off: they may come back to the screen of a later process. */
   async #keepTold(signal: AbortSignal): Promise<void> {
     await this.#told.next(signal);
     await this.#deps.clock.sleep(KEEP_MS, signal);
     this.#keepStanding();
   }
 
-  /** Reports the lines that stand on the screen. `isLast`: no one types there any more. */
+  /** Reports the lines on the screen. `isLast`: no one types there any more. */
   tellScreen(isLast = false): void {
     const { output, events } = this.#deps;
     const { emulator } = output;
@@ -136,14 +136,14 @@ export class ReportedLines implements Task {
     if (this.#deps.clock.monotonicMs() - this.#redrawnAt >= REDRAW_MS) this.#lines.settled();
   }
 
-  /** A later process finds them standing. */
+  /** Stores the lines on the screen for a later process, which may find them there. */
   #keepStanding(): void {
     const record = this.standing;
     if (JSON.stringify(record) === JSON.stringify(this.#kept)) return;
     if (this.#deps.keep(record)) this.#kept = record;
   }
 
-  /** The lines on the first `rows` rows of the main screen. */
+  /** Reports the lines on the first `rows` rows of the main screen. */
   #tellStanding(rows: number, isFinal: boolean): void {
     const { emulator } = this.#deps.output;
     const lines = emulator.standingLines();
@@ -167,8 +167,8 @@ export class ReportedLines implements Task {
   }
 
   /**
-   * Text that a program erases after it was on the screen was output, unless the program draws its screen itself: then
-   * it erases frames.
+   * Reports text that a program erases from the screen, unless the program draws its screen itself: then it erases
+   * frames.
    */
   #erasing(): void {
     const { emulator } = this.#deps.output;
@@ -176,7 +176,10 @@ export class ReportedLines implements Task {
     if (!this.#drawsItself()) this.#tellStanding(emulator.rows, true);
   }
 
-  /** Lines that left the screen while the window's size was unknown here were output too. */
+  /**
+   * Reports lines that left the screen while the window's size was unknown here, unless the program draws its screen
+   * itself.
+   */
   #vanished(lines: readonly MainLine[]): boolean {
     if (this.#drawsItself()) return false;
     this.#lines.scrolled(lines);
@@ -190,14 +193,14 @@ export class ReportedLines implements Task {
     return composer !== undefined || dialog !== undefined || busy !== undefined;
   }
 
-  /** The life that printed the lines has ended. */
+  /** To be called when the life that printed the lines has ended. */
   interrupted(): void {
     this.#lines.interrupted();
   }
 
   /** Reports output that never became lines. */
   lost({ first, to, reason }: Gap): void {
-    // The first cut is where this process begins: earlier output is of no process, or of one whose end is reported.
+    // At the first cut this process begins: earlier output belongs to no process, or to one whose end is reported.
     if (reason === "restart" && this.#cuts++ === 0) return;
     this.#lines.interrupted();
     const how = reason === "restart" ? "restart" : "truncated";

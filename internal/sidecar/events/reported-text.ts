@@ -1,4 +1,4 @@
-/** Letters and digits that are remembered, UTF-16 units; beyond this the older half is dropped. */
+/** How many letters and digits are remembered, UTF-16 units; beyond this, the older half is dropped. */
 const REMEMBERED = 512 * 1024;
 /** This many letters of two consecutive lines are enough to find them where they are not expected. */
 const ENOUGH = 12;
@@ -8,13 +8,13 @@ const FOLLOWING = 24;
 const PATIENCE = 100;
 
 /**
- * The reported text, reduced to its letters and digits, so that a line is recognised when the program draws it a
- * second time with other wrapping or frames. Lines are looked up only between `redrawn` and `settled`, and in their
- * order: a line that the program prints a second time after all reported text is new. Pure.
+ * The reported text, reduced to its letters and digits, so that a line is recognised when the program draws it a second
+ * time with other wrapping or frames. Lines are looked up in order, and only between `redrawn` and `settled`: a line
+ * that the program prints again after that is new. Pure.
  */
 export class ReportedText {
   #text = "";
-  /** The position at which the next line is expected; undefined: no line is. */
+  /** The position at which the next line is expected; undefined: no line is expected. */
   #next: number | undefined;
   #misses = 0;
 
@@ -25,20 +25,20 @@ export class ReportedText {
     if (this.#text.length > REMEMBERED) this.#forget(this.#text.length - REMEMBERED / 2);
   }
 
-  /** From now on the program may redraw earlier content. */
+  /** Call it when the program may begin to redraw earlier content. */
   redrawn(): void {
     this.#next = 0;
     this.#misses = 0;
   }
 
-  /** From now on everything it prints is new. */
+  /** Call it when everything that the program prints from now on is new. */
   settled(): void {
     this.#next = undefined;
   }
 
   /**
-   * Whether the next drawn line was reported before. `following`: the line after it, as far as it exists. A line
-   * without letters gets the answer of the line before it.
+   * True if the next drawn line was reported before. `following`: the line after it, as far as that exists. A line
+   * without letters counts like the line before it.
    */
   isKnown(line: string, following = ""): boolean {
     if (this.#next === undefined) return false;
@@ -54,7 +54,9 @@ export class ReportedText {
     return true;
   }
 
-  /** After an unknown line nothing is expected: a line alone then counts only if it is unique. */
+  /**
+   * After an unknown line, no position is expected: a line without a following one then counts only if it is unique.
+   */
   #find(letters: string, following: string, next: number): number | undefined {
     if (this.#misses === 0 && this.#text.startsWith(letters, next)) return next;
     const both = letters + following;

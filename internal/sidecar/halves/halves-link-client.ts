@@ -22,14 +22,14 @@ export interface HalvesLinkClientDeps {
 }
 
 const ALIVE_EVERY_MS = 1000;
-/** The supervising half has little else to do. */
+/** The time for an answer: the supervising half has little else to do. */
 const ANSWER_MS = 2000;
 const RETRY = { firstMs: 20, maxMs: 200, factor: 2 };
 
 /**
  * The serving half's end of the link. Connects again whenever the connection ends; the latest reports on the agent, on
- * serving, stopping and finishing are sent again after each connect. Its input is hostile: the agent can listen in the
- * supervising half's place.
+ * serving, stopping and finishing are sent again on each new connection. What it reads may be hostile: the agent can
+ * listen in the supervising half's place.
  */
 export class HalvesLinkClient implements Task {
   readonly #deps: HalvesLinkClientDeps;
@@ -63,7 +63,7 @@ export class HalvesLinkClient implements Task {
     this.#tell(this.#serving);
   }
 
-  /** Reports the agent's process, from now on. */
+  /** Reports the pid of the agent's process, now and on each new connection. */
   agent(pid: number): void {
     this.#agent = { type: "agent", pid };
     this.#tell(this.#agent);
@@ -159,7 +159,7 @@ export class HalvesLinkClient implements Task {
     try {
       return this.#deps.connect();
     } catch {
-      return undefined; // it is not there yet, or is made again this moment
+      return undefined; // the socket does not exist yet, or is being made again
     }
   }
 

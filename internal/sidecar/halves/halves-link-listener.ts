@@ -19,15 +19,15 @@ export interface HalvesLinkListenerDeps {
   readonly greeting: Greeting;
   /** Receives reports; questions are answered here. */
   readonly onMessage: (message: Exclude<ControlMessage, ControlQuestion>) => void;
-  /** Facts about a process as this one sees it. */
+  /** Facts about a process as this process sees it. */
   readonly inspect: (pid: number, wanted: WantedFacts) => ProcessFacts;
   /** Determines the fate of the session of the agent with this pid; must not reject. */
   readonly settle: (pid: number) => Promise<SessionFate | undefined>;
-  /** How many processes of this one's control group the kernel has killed for lack of memory. */
+  /** How many processes of this process's control group the kernel has killed for lack of memory. */
   readonly oomKills: () => number | undefined;
 }
 
-/** There is one serving half, and now and then one that takes over. A further connection replaces the oldest. */
+/** There is one serving half, and at times another that takes over. A further connection replaces the oldest. */
 const MAX_CONNECTIONS = 8;
 
 /** The supervising half's listener: a unix socket in the state folder. */

@@ -6,7 +6,7 @@ export type ControlMessage =
   | { readonly type: "alive" }
   /** It is serving: it has read its journal and listens on its addresses. */
   | { readonly type: "serving" }
-  /** End the agent; 0 ms: as long as the supervising half has. */
+  /** End the agent; 0 ms: with the grace time of the supervising half. */
   | { readonly type: "stop"; readonly graceMs: number; readonly force: boolean }
   /** The agent has ended permanently: exit with this code. */
   | { readonly type: "finish"; readonly exitCode: number }
@@ -18,7 +18,10 @@ export type ControlMessage =
   | { readonly type: "session"; readonly id: number; readonly pid: number }
   /** Asks how many processes beside the agent the kernel has killed for lack of memory. */
   | { readonly type: "oom-kills"; readonly id: number }
-  /** Asks about a process beside the agent; `work`, `files`: also about these of it and its descendants. */
+  /**
+   * Asks about a process beside the agent; `work`, `files`: also about the work and the open files of it and its
+   * descendants.
+   */
   | {
       readonly type: "process";
       readonly id: number;
@@ -30,7 +33,7 @@ export type ControlMessage =
 /** `there`: the agent's pane exists, under the session's name again; `gone`: the tmux server has no such pane. */
 export type SessionFate = "there" | "gone";
 
-/** The answer to a question, on the connection that it came by. */
+/** The answer to a question, on the question's connection. */
 export interface ControlAnswer extends ProcessFacts {
   readonly id: number;
   readonly session?: SessionFate | undefined;

@@ -14,7 +14,7 @@ export interface SidecarOptions {
   readonly workdir: string;
   readonly home: string;
   readonly tmuxProgram: string;
-  /** Environment of tmux and so of the agent. */
+  /** Environment of tmux, and therefore of the agent. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cols: number;
   readonly rows: number;

@@ -19,11 +19,14 @@ export interface StatePaths {
   readonly lock: string;
   readonly hookFifo: string;
   readonly hookDir: string;
-  /** Files of tmux: captures in transit, FIFOs of the output. */
+  /** tmux's files: captures that have not been read yet, and FIFOs of the output. */
   readonly captures: string;
 }
 
-/** The entries of the folder while a sidecar runs; the journal and the lock come and stay by themselves. */
+/**
+ * The entries of the folder while a sidecar runs; the journal and the lock, which are made when needed and then stay,
+ * are not among them.
+ */
 export function stateEntriesOf(paths: StatePaths): ReadonlyMap<string, FileKind> {
   return new Map<string, FileKind>([
     [paths.hookDir, "folder"],
@@ -58,21 +61,21 @@ export function restorePermissions(paths: StatePaths): readonly string[] {
       chmodSync(path, (found.mode | needed) & 0o777);
       return true;
     } catch {
-      return false; // it is missing, or not ours: others notice that
+      return false; // it is missing or not ours, which other checks notice
     }
   });
 }
 
 /**
- * The agent runs as this user and may replace a file. Removes an entry of the wrong kind; a link's target is kept. A
- * missing entry is left alone, for it may be created this very moment.
+ * Removes an entry of the wrong kind, since the agent runs as this user and may replace a file. A link's target is
+ * kept.
  */
 export function removeStrange(path: string, kind: FileKind): void {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found !== undefined && !IS_OF_KIND[kind](found)) removeTree(path);
 }
 
-/** Unix socket paths end after 107 bytes; `control.sock` is the longest name here. */
+/** A unix socket's path has at most 107 bytes; `control.sock` is the longest name here. */
 const LONGEST_DIR = 107 - "/control.sock".length;
 
 export function statePaths(dir: string): StatePaths {
@@ -91,10 +94,10 @@ export function statePaths(dir: string): StatePaths {
 }
 
 /**
- * For a start. A folder that a sidecar has used has a lock, and everything in the places of its parts may go. In
- * another folder, the same names are someone's own files: `hooks` of a repository, `tmux.conf` of a home. A journal is
- * not looked at: one that cannot be read is set aside.
- * @throws DomainError `denied`, naming the first of them
+ * Checks at a start that no foreign file would be removed. A folder that a sidecar has used has a lock, and whatever is
+ * in the place of one of its parts may be removed. In another folder, a file of that name is someone's own: `hooks` of
+ * a repository, `tmux.conf` of a home. A journal is not checked: one that cannot be read is set aside.
+ * @throws DomainError `denied`, naming the first foreign file
  */
 export function refuseForeignFiles(paths: StatePaths): void {
   if (isOfKind(paths.lock, "file")) return;
@@ -133,7 +136,7 @@ export function makeStateDir(paths: StatePaths, uid: number): void {
   for (const [path, kind] of stateEntriesOf(paths)) removeStrange(path, kind);
 }
 
-/** Looks first: where a file or a broken link is, making the folder would fail with the system's message. */
+/** Looks first: if a file or a broken link is there, making the folder would fail with the system's message. */
 function foundOrMade(dir: string): Stats {
   try {
     const there = lstatSync(dir, { throwIfNoEntry: false });
@@ -144,7 +147,10 @@ function foundOrMade(dir: string): Stats {
   }
 }
 
-/** `makeStateDir`, and its parts: one-use files of a killed predecessor are removed, its journal stays. */
+/**
+ * Like `makeStateDir`, and empties the folders for one-use files, which a killed predecessor may have left. The journal
+ * stays.
+ */
 export function prepareStateDir(paths: StatePaths, uid: number): void {
   makeStateDir(paths, uid);
   for (const dir of [paths.hookDir, paths.captures]) {

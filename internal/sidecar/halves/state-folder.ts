@@ -12,8 +12,7 @@ export interface StateFolder extends Disposable {
   /** See `JournalFile`. */
   readonly journal: { readonly path: string; remove(suffix: "" | ".next" | ".damaged"): void };
   /**
-   * Begins to connect to one of the supervising half's sockets. @throws when there is none, as
-   * `PinnedFolder.nameSocket`
+   * Begins to connect to one of the supervising half's sockets. @throws like `PinnedFolder.nameSocket` if there is none
    */
   connect(socket: "control" | "clients"): Socket;
 }

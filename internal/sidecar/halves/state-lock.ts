@@ -8,7 +8,7 @@ import { readPlainFileSync } from "../../files/plain-file.ts";
 import { removeStrange, type StatePaths } from "./state-dir.ts";
 
 export interface LockOptions {
-  /** The two halves lock the same folder, each for its kind. */
+  /** Both halves lock the same folder, each against others of its kind. */
   readonly half: "supervise" | "serve";
   /** How long to wait for another process that is about to end. */
   readonly waitMs: number;
@@ -19,9 +19,9 @@ const MAX_SECRET_BYTES = 1024;
 
 /**
  * Locks a state folder for this process; the system releases it when the process ends, however it ends. Linux only:
- * elsewhere nothing is locked. The lock counts among the processes of one network namespace, so between the containers
- * of a pod; a supervising half in another namespace is noticed by its socket, if it already has one.
- * @throws DomainError `already-exists` when another process still has it after `waitMs`
+ * elsewhere nothing is locked. The lock excludes processes of the same network namespace, such as other containers of a
+ * pod. A supervising half in another namespace is noticed by its socket, once it listens there.
+ * @throws DomainError `already-exists` when another process still has the lock after `waitMs`
  */
 export async function lockState(clock: Clock, paths: StatePaths, options: LockOptions): Promise<AsyncDisposable> {
   const end = clock.monotonicMs() + options.waitMs;
@@ -45,8 +45,8 @@ async function tryLock(paths: StatePaths, { half }: LockOptions): Promise<AsyncD
 }
 
 /**
- * A name in the kernel's table of sockets, where it lasts as long as its process. The secret keeps other users from
- * taking it; the inode distinguishes a copied folder from its original.
+ * A name in the kernel's table of sockets, where it lasts as long as the process that holds it. The secret keeps other
+ * users from taking it; the inode distinguishes a copied folder from its original.
  */
 function lockName(paths: StatePaths, half: string): string {
   const secret = secretOf(paths.lock);
@@ -57,7 +57,8 @@ function lockName(paths: StatePaths, half: string): string {
 }
 
 /**
- * The first process writes it and links the finished file into its place, so that no process reads a part of it.
+ * The secret of a state folder. The first process writes it and links the finished file into its place, so that no
+ * process reads only a part.
  * @throws DomainError `denied` if something else has its name
  */
 function secretOf(path: string): string {

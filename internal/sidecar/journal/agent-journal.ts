@@ -22,13 +22,13 @@ export interface RecordedParts {
   readonly mailbox: { snapshot(): readonly RestoredNudge[] };
 }
 
-/** It is shortened when it has this many bytes, and later when it has twice as many as were left. */
+/** The journal is shortened when it has this many bytes, and later when it has twice as many as the last time left. */
 const MAX_BYTES = 32 * 1024 * 1024;
 
 /**
- * The state that a later process of this agent needs, on disk before anything is reported to a caller. The parts of the
- * agent append their own records; this writes the one of the agent's life, and all of them when the journal has grown
- * long or was removed. What a later process makes of them is in `journal-records`.
+ * The state that a later serving half of this agent needs, on disk before anything is reported to a caller. The parts
+ * of the agent append their own records; this class writes the record of the agent's life, and all records when the
+ * journal has grown long or was removed. `journal-records` reads them.
  */
 export class AgentJournal {
   readonly #deps: AgentJournalDeps;
@@ -56,8 +56,8 @@ export class AgentJournal {
   }
 
   /**
-   * Nothing is accepted or typed that the journal does not hold. How it ended may be missing there: a later process
-   * then finds an intent without an end, and judges it. @throws DomainError `exhausted`
+   * Records a step of a nudge. No nudge is accepted or typed without a record of that. The record of its end may be
+   * missing: a later process then finds an intent without an end, and judges it. @throws DomainError `exhausted`
    */
   keep(record: NudgeRecord): void {
     if (!this.tryKeep(record) && (record.type === "accepted" || record.type === "intent")) {
@@ -76,7 +76,7 @@ export class AgentJournal {
     this.#rewrite([...this.#records(lines.standing), this.#agentRecord(stopAsked.aborted)]);
   }
 
-  /** As `rewrite`, before anything is known of the agent's life now. */
+  /** Like `rewrite`, before anything is known of the agent's present life. */
   rewriteRestored({ events, agent }: Restored): void {
     const standing = { type: "standing" as const, ...events.standing };
     this.#rewrite([...this.#records(standing), ...(agent === undefined ? [] : [agent])]);
@@ -98,11 +98,11 @@ export class AgentJournal {
       journal.rewrite(records);
       this.#shortenAt = Math.max(MAX_BYTES, 2 * journal.bytes);
     } catch (err) {
-      logger.error({ err }, "the journal cannot be compacted"); // the old one holds the same
+      logger.error({ err }, "the journal cannot be compacted"); // the old journal has the same content
     }
   }
 
-  /** It has grown long, or was removed. */
+  /** True if the journal has grown long, or was removed. */
   get #isDue(): boolean {
     const { journal } = this.#deps;
     return journal.bytes > this.#shortenAt || !journal.isInPlace;

@@ -67,7 +67,7 @@ const isText =
   (value: unknown): boolean =>
     typeof value === "string" && value.length <= limit;
 const isName = isText(1024);
-const isLong = isText(128 * 1024); // what is typed is a little longer than what was sent
+const isLong = isText(128 * 1024); // the typed text is a little longer than the message
 const isId = (value: unknown): boolean => typeof value === "string" && ID.test(value);
 /** Wall clock, ms. */
 const isTime = (value: unknown): boolean => typeof value === "number" && value >= 0 && value < 8.64e15;

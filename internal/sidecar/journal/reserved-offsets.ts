@@ -5,7 +5,9 @@ import type { Restored, SidecarRecord } from "./journal-records.ts";
 /** Offsets are reserved in steps of this many bytes, so that the journal is written once a step. */
 const STEP_BYTES = 64n * 1024n * 1024n;
 
-/** The offsets of the output that this process may hand out; the journal has them, so that no later process does. */
+/**
+ * The output offsets that this process may hand out. The journal records them, so that no later process hands them out.
+ */
 export class ReservedOffsets {
   readonly epoch: string;
   /** The first one of this process. */
@@ -33,7 +35,7 @@ export class ReservedOffsets {
     return { type: "stream", epoch: this.epoch, reservedTo: this.#reservedTo.toString() };
   }
 
-  /** Reserves another step when the output's end comes close to the reserved offset. */
+  /** Reserves another step when the output's end comes close to the end of what is reserved. */
   extend(end: bigint): void {
     if (end + STEP_BYTES / 2n < this.#reservedTo) return;
     this.#reservedTo = end + STEP_BYTES;

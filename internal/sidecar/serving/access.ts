@@ -9,7 +9,7 @@ import { callerKey } from "../../rpc/port/caller.ts";
 import { peerKey } from "../../rpc/port/peer.ts";
 import type { CallContext } from "../../rpc/server/call-facts.ts";
 
-/** They reveal nothing about an agent: they need only a certificate. */
+/** Services that reveal nothing about an agent and so need only a certificate. */
 export const FREE_SERVICES: ReadonlySet<string> = new Set(
   [Health, ReflectionV1, ReflectionV1Alpha].map((it) => it.typeName),
 );
@@ -24,7 +24,7 @@ export type NeededRoles = Readonly<Record<string, Readonly<Record<string, Role>>
 
 /**
  * The caller's role, by its certificate or its token; without TLS no caller is known and each may do everything. A peer
- * that speaks for a person may limit the role to that of this person.
+ * that speaks for a person may limit its role to the person's.
  */
 export function callerRole(context: CallContext, rules: readonly RoleRule[]): Role | undefined {
   const held = peerRole(context, rules);
@@ -48,7 +48,10 @@ export function projectGate(project: string): (context: CallContext) => void {
   };
 }
 
-/** Refuses callers whose role is lower than `needed`, before their request is read; and every caller of other RPCs. */
+/**
+ * Refuses, before their request is read, callers whose role is lower than `needed`, and every caller of an RPC without
+ * a role.
+ */
 export function roleGate(rules: readonly RoleRule[], needed: NeededRoles): (context: CallContext) => void {
   return (context) => {
     const { service, method } = context;

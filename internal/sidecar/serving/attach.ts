@@ -22,7 +22,7 @@ export interface AttachServiceDeps {
 
 type Output = MessageInitShape<typeof SidecarAttachOutputSchema>;
 
-/** The first message must have come after this. */
+/** The time within which the first message must arrive. */
 const HELLO_MS = 5000;
 
 /** Attach: see `attach` in `internal/pane`. */

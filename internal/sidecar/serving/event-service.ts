@@ -16,7 +16,7 @@ export interface EventServiceDeps {
 
 /**
  * StreamEvents and AckEvents. A stream's headers report that it has begun: from then on no event is missed, however
- * long the first one takes. It takes an event from the log when the transport has taken the one before.
+ * long the first one takes. A stream takes an event from the log when the transport has taken the one before.
  */
 export function eventMethods({ clock, events, identity, provider }: EventServiceDeps) {
   const { sessionId, project } = identity;

@@ -7,7 +7,7 @@ import type { CallContext } from "../../rpc/server/call-facts.ts";
 export interface LocalUsersDeps {
   readonly owners: Pick<SocketOwners, "ownerOf">;
   readonly logger: Logger;
-  /** The sidecar's own. */
+  /** The sidecar's own uid. */
   readonly uid: number;
   /** Other users that are served, by uid. */
   readonly allowed: readonly number[];

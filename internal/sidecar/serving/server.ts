@@ -59,13 +59,13 @@ export const NEEDED_ROLES = {
     cancelNudge: "nudge",
     sendKeys: "operate",
     respond: "operate",
-    attach: "read", // to type takes more: see attach.ts
+    attach: "read", // typing needs a higher role: see attach.ts
     stopAgent: "operate",
   } satisfies Record<Methods<typeof SidecarService>, Role>,
   [TerminalService.typeName]: { sendInput: "nudge" } satisfies Record<Methods<typeof TerminalService>, Role>,
 } as const;
 
-/** SidecarService and TerminalService over one agent. RPCs that are not there yet answer `unimplemented`. */
+/** SidecarService and TerminalService over one agent. RPCs that do not exist yet answer `unimplemented`. */
 export function sidecarRoutes(deps: SidecarServiceDeps): (router: ConnectRouter) => void {
   return (router) => {
     const sidecar = sidecarService(deps);

@@ -50,13 +50,13 @@ export interface ServeOptions extends AgentTasksOptions {
    * The roles of callers over TLS; without them the controllers of the certificate's trust domain may do everything.
    */
   readonly roleRules?: readonly RoleRule[] | undefined;
-  /** Tokens that give roles over TLS, beside the rules. */
+  /** Tokens that give roles over TLS, in addition to the rules. */
   readonly tokens?: Pick<TokenLayerOptions, "keyFiles" | "audience"> | undefined;
   /** Over TLS: which CAs must have a current revocation list. Default: none. */
   readonly trust?: TlsFolderOptions["trust"];
   readonly hostCheck: HostCheck;
   /**
-   * On loopback without TLS: users of this machine that are served beside our own and root, by uid. Default: any, for
+   * On loopback without TLS: users of this machine that are served besides our own and root, by uid. Default: any, for
    * addresses that others guard.
    */
   readonly localUsers?: readonly number[] | undefined;
@@ -70,13 +70,16 @@ interface Ground {
   readonly boundary: Boundary;
 }
 
-/** How long to wait for the supervising half at the start: it reports whose journal this is. */
+/**
+ * How long to wait at the start for the supervising half to report which agent is running, and so whether the journal
+ * is its own.
+ */
 const HELLO_MS = 2000;
 
 /**
  * The serving half: RPC, state, messages. It may die at any instant; the next one continues from tmux, the journal and
  * the hook FIFO. Stops with the signal: no new calls, streams end with a reason, a delivery under way is left to the
- * next one.
+ * next serving half.
  */
 export class ServingHalf implements Task {
   readonly frame: DaemonFrame;
@@ -90,7 +93,8 @@ export class ServingHalf implements Task {
     this.#options = options;
     this.#startupGate = new StartupGate(deps.clock);
     const { healthListen, hostCheck, tlsDir } = options;
-    // With TLS the RPC server waits for its files; without it the start has failed when only one of the two can listen.
+    // With TLS the RPC server waits for its files. Without TLS the start fails if only one of the two servers can
+    // listen.
     const toldAfter = tlsDir === undefined ? this.#listening.promise : undefined;
     this.frame = new DaemonFrame(deps, { healthListen, hostCheck, toldAfter });
   }
@@ -128,7 +132,7 @@ export class ServingHalf implements Task {
     counters.observe(agent, { ...sidecar.identity, provider: sidecar.agent });
     Promise.all([this.#listening.promise, this.frame.listening]).then(
       () => control.serving(),
-      () => {}, // a server that cannot listen ends this half, and says why
+      () => {}, // a server that cannot listen ends this half and reports why
     );
     await runTasks(signal, [
       tasks.task(this.#observer(agent, control, signal)),

@@ -19,7 +19,7 @@ export function tlsPlace(
 
 /**
  * Tokens give roles too. Their keys were valid at the first start; a key that cannot be used now is loaded as soon as
- * it can.
+ * it can be used.
  */
 export function tokenOptions(tokens: Pick<ServerTokenOptions, "keyFiles" | "audience">): ServerTokenOptions {
   return { ...tokens, required: false, freeServices: FREE_SERVICES, mayWait: true };

@@ -5,7 +5,7 @@ import { TerminalService } from "../../gen/gastown/v1/terminal_pb.ts";
 import type { CallContext } from "../../rpc/server/call-facts.ts";
 
 const SERVICES: ReadonlySet<string> = new Set([SidecarService.typeName, TerminalService.typeName]);
-/** From the start of this process: tmux answers in milliseconds, or is being made. */
+/** Counted from the start of this process: tmux answers in milliseconds, unless it is still being made. */
 const PATIENCE_MS = 2000;
 
 /**
@@ -23,7 +23,7 @@ export class StartupGate {
     this.#end = clock.monotonicMs() + PATIENCE_MS;
   }
 
-  /** It is known whether the agent is running. */
+  /** To be called when it is known whether the agent is running. */
   done(): void {
     this.#isDone = true;
     this.#done.notify();
