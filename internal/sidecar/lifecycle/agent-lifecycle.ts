@@ -1,9 +1,9 @@
 import { type AgentExit, exitCodeOf } from "../../process/restart-policy.ts";
 import type { TmuxPane } from "../../tmux/pane/pane.ts";
 
-/** A life, the time of one process, as a later serving half needs to know it. */
+/** A life of the agent (the time of one process), as a later serving half needs to know it. */
 export interface LifeRecord {
-  /** 0 before the first one. */
+  /** 0 before the first life. */
   readonly pid: number;
   /** Wall clock, ms. */
   readonly startedAt: number;
@@ -26,14 +26,14 @@ type LifeState =
   | { readonly type: "finished"; readonly exit: AgentExit };
 
 export interface EndFacts {
-  /** The process that has ended; default: the one found last. */
+  /** The pid of the process that has ended; default: of the one that was found last. */
   readonly pid?: number | undefined;
   readonly oomKills?: number | undefined;
 }
 
 const SIGKILL = 9;
 
-/** The kernel kills by this signal when memory runs out. */
+/** True if the kernel may have killed the agent for lack of memory, for which it uses SIGKILL. */
 export function isOutOfMemoryPossible({ signal }: AgentExit): boolean {
   return signal === SIGKILL;
 }
@@ -48,7 +48,7 @@ export class AgentLifecycle {
   pane: TmuxPane | undefined;
   #state: LifeState = { type: "unseen" };
   #life: LifeRecord;
-  /** The id was reported before the end of the last life that was seen to end, or by an earlier process. */
+  /** True if the id was reported in a life that has ended, or to an earlier process. */
   #isIdOld = true;
 
   /** `now`: when a life without a journal counts as begun; wall clock, ms. */
@@ -66,7 +66,9 @@ export class AgentLifecycle {
     return this.#life.pid;
   }
 
-  /** The agent has reported its conversation, maybe before it was found. Returns whether the id is another one. */
+  /**
+   * Records the conversation that the agent has reported, possibly before it was found. Returns true if the id is new.
+   */
   inSession(agentSessionId: string): boolean {
     const isNew = agentSessionId !== this.#life.agentSessionId;
     this.#life = { ...this.#life, agentSessionId };
@@ -92,10 +94,7 @@ export class AgentLifecycle {
     return this.exit === undefined ? undefined : exitCodeOf(this.exit);
   }
 
-  /**
-   * True if the agent with this pid is the one whose life this is. A program that another user put in its place may
-   * have the same pid.
-   */
+  /** True if the agent with this pid is the one whose life this is. A different agent may have the same pid. */
   isOf(pid: number, agentId: string | undefined): boolean {
     const { life } = this;
     return life.pid === pid && (life.agentId === undefined || life.agentId === agentId);
@@ -103,8 +102,8 @@ export class AgentLifecycle {
 
   /**
    * Records that the agent was found alive, in this life or in a new one that begins `now` (wall clock, ms); returns
-   * true for a new one. `oomKills`: how many processes beside it the kernel has killed for lack of memory so far;
-   * undefined: unknown.
+   * true for a new one. `oomKills`: how many processes beside the agent the kernel has killed for lack of memory so
+   * far; undefined: unknown.
    */
   found(pid: number, agentId: string | undefined, now: number, oomKills?: number): boolean {
     const isNew = !this.isOf(pid, agentId);
@@ -115,8 +114,8 @@ export class AgentLifecycle {
   }
 
   /**
-   * Records the agent's end. tmux names the process that has ended; it may be one that was never seen alive, whose life
-   * was over at once. Returns the exit, with the kernel's information: `oomKills` as in `found`.
+   * Records the agent's end. tmux names the process that has ended; it may be one that was never seen alive, because
+   * its life was so short. Returns the exit, and whether it was for lack of memory; `oomKills` as in `found`.
    */
   ended(seen: AgentExit, now: number, { pid = this.pid, oomKills }: EndFacts = {}): AgentExit {
     const { oomKills: before } = this.#life;

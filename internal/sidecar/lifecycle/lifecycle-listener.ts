@@ -17,23 +17,23 @@ export interface LifeEnd {
 /** Learns from `LifecycleMonitor` what happens to the agent's process and its pane, and pipes its output. */
 export interface LifecycleListener {
   alive(life: LifeStart): void;
-  /** The pane has this size, which an agent can change, too. Called repeatedly. */
+  /** Called repeatedly with the pane's size, which an agent can change, too. */
   sized(size: { readonly cols: number; readonly rows: number }): void;
   /**
    * Pipes the pane's output (again): the pane is new, or the pipe was lost. Resolves with false if the pane is dead:
-   * tmux does not change its pipe, and a pipe that an earlier process left continues into the next life.
+   * tmux does not change a dead pane's pipe, and a pipe that an earlier process left continues into the next life.
    */
   arm(pane: TmuxPane): Promise<boolean>;
   /**
-   * The pane's screen starts again, as tmux starts it for a new life. `endedPid`: the process of the life that it
-   * showed until now.
+   * Starts the pane's screen again, as tmux does for a new life. `endedPid`: the process of the life that it showed
+   * until now.
    */
   renewed(endedPid: number | undefined): Promise<void>;
   /** When the last output arrived through our pipe; wall clock, ms. */
   lastOutputAt(): number | undefined;
-  /** The pane's output is piped elsewhere. */
+  /** Called when the pane's output turns out to be piped elsewhere. */
   diverted(): void;
   dead(end: LifeEnd): void;
-  /** It has ended and no restart is due. */
+  /** Called when the agent has ended and no restart is due. */
   finished(exitCode: number): void;
 }

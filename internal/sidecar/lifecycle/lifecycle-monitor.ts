@@ -14,7 +14,7 @@ import { isTmuxAway } from "./tmux-away.ts";
 
 /** The supervising half, which can reach the processes beside the agent and run tmux. */
 interface SessionHelp {
-  /** The agent's process, to be ended with its session. */
+  /** Reports the agent's process, which is to be ended with its session. */
   agent(pid: number): void;
   /** The fate of the session of the agent with this pid; undefined if it is not known (yet). */
   session(pid: number): Promise<"there" | "gone" | undefined>;
@@ -30,7 +30,7 @@ interface SessionHelp {
 }
 
 /**
- * tmux, where it can be asked, as this monitor asks it.
+ * The part of tmux's client that this monitor uses.
  * @internal
  */
 export type SessionClient = Pick<
@@ -58,20 +58,22 @@ export interface LifecycleMonitorOptions {
   readonly stopAsked: AbortSignal;
 }
 
-/** Without a notification the pane is asked this often. */
+/** How often the pane is checked if there is no notification. */
 const LOOK_EVERY_MS = 1000;
-/** After a failed look (tmux away) the next try waits this long. */
+/** The pause after a failed check (tmux is away). */
 const RETRY_MS = 50;
 /** How often to ask for the agent's fate while tmux or the session is away. */
 const LOST_LOOK_MS = 50;
 /** A session that does not appear within this time, although no end is known, is recreated. */
 const MAKE_MS = 5000;
-/** A closed terminal sends SIGHUP: this is how an agent ends whose pane or tmux server is gone. */
+/** How an agent ends whose pane or tmux server is gone: its closed terminal sends SIGHUP. */
 const HUNG_UP: AgentExit = { signal: 1 };
 /** How often, and with which pauses, tmux is asked for the agent's exit before it counts as unknown. */
 const STATUS_LOOKS = 20;
 const STATUS_LOOK_MS = 100;
-/** Output that tmux has read arrives within this time, unless it goes elsewhere; seen in this many checks in a row. */
+/**
+ * Output that tmux has read arrives within this time. If it is missing in this many checks in a row, it goes elsewhere.
+ */
 const DIVERTED_MS = 2000;
 const DIVERTED_LOOKS = 2;
 
@@ -79,23 +81,23 @@ interface FollowedPane {
   readonly id: string;
   /** The pid of the life whose output is piped. */
   armedFor?: number | undefined;
-  /** The pipe that tmux may have for it is ours. */
+  /** True if the pipe that tmux may have for the pane is ours. */
   isPiped: boolean;
-  /** Looks in a row at which output was missing. */
+  /** In how many checks in a row output was missing. */
   missing: number;
 }
 
 /**
  * Keeps the agent's lifecycle, as tmux shows it: finds the pane, notices the agent's start and end, restarts it by the
- * policy, keeps the output piped. A session or pane that is gone is the agent's end too. If the tmux server is lost,
- * the supervising half makes a new one, and the agent with it, whatever the policy says. Does not start the first agent
- * or end one, which the supervising half does, and does not read the output.
+ * policy, keeps the output piped. If the session or the pane is gone, the agent has ended too. If the tmux server is
+ * lost, the supervising half makes a new one, and the agent with it, whatever the policy says. Does not start the first
+ * agent and ends none, which the supervising half does, and does not read the output.
  */
 export class LifecycleMonitor implements Task {
   readonly #deps: LifecycleMonitorDeps;
   readonly #options: LifecycleMonitorOptions;
   readonly #woken = new SignalBus();
-  /** The pane that was followed last; undefined until one was found in the session. */
+  /** The pane that was followed last; undefined before one was found in the session. */
   #followed: FollowedPane | undefined;
   #quickEnds = 0;
 
@@ -128,7 +130,7 @@ export class LifecycleMonitor implements Task {
     }
   }
 
-  /** Resolves when tmux answers. Until then it checks whether the agent's session, or its process, still exists. */
+  /** Resolves when tmux answers. Until then, checks whether the agent's session or process still exists. */
   async #attached(signal: AbortSignal): Promise<void> {
     const { client, clock, help } = this.#deps;
     const since = clock.monotonicMs();
@@ -146,8 +148,7 @@ export class LifecycleMonitor implements Task {
   }
 
   /**
-   * The server answers and has no such session, or the session has no such pane. `isOverdue`: one should have come by
-   * now.
+   * Handles a server without the session, or a session without the pane. `isOverdue`: a session should exist by now.
    */
   async #seekSession(isOverdue: boolean, signal: AbortSignal): Promise<void> {
     const { help } = this.#deps;
@@ -157,7 +158,10 @@ export class LifecycleMonitor implements Task {
     await this.#handleEnd(HUNG_UP, signal, () => this.#renew(signal));
   }
 
-  /** The process has ended, and tmux cannot be asked by the client: with its session or pane, or with the server. */
+  /**
+   * Handles the end of a process that the client cannot ask tmux about, because the session, the pane or the server is
+   * gone too.
+   */
   async #ended(signal: AbortSignal): Promise<void> {
     if ((await this.#deps.help.session(this.#lifecycle.pid)) === undefined) this.#vanished();
     else await this.#seekSession(false, signal);
@@ -167,14 +171,14 @@ export class LifecycleMonitor implements Task {
     const { client, clock, help } = this.#deps;
     this.#followed = undefined;
     help.renew();
-    // Until the old server has gone, its panes are not the agent's.
+    // Until the old server is gone, its panes must not be taken for the agent's.
     const end = clock.monotonicMs() + MAKE_MS;
     while (client.isAttached && clock.monotonicMs() < end) await clock.sleep(LOST_LOOK_MS, signal);
   }
 
   /**
-   * The agent went with its tmux server, or another one was put in its place. It is restarted whatever the restart
-   * policy says.
+   * Reports the end of an agent that was lost with its tmux server, or in whose place another was put. The restart
+   * policy does not apply.
    */
   #vanished(): void {
     this.#lifecycle.ended(HUNG_UP, this.#deps.clock.now());
@@ -203,7 +207,7 @@ export class LifecycleMonitor implements Task {
     this.#followed = followed;
     const met = await pane.facts();
     await this.#noticeLife(met);
-    // After a broken client the pipe of the same life continues: arming again would tear a hole.
+    // When only the client was lost, the pipe of the same life continues: arming again would leave a gap.
     if (!isPiped(followed, met) || followed.armedFor !== met.pid) await this.#arm(pane, followed, met);
     this.#lifecycle.pane = pane;
     while (!signal.aborted) {
@@ -231,7 +235,7 @@ export class LifecycleMonitor implements Task {
     return facts;
   }
 
-  /** tmux reports that the pane printed, but nothing arrived: another pipe has replaced ours. */
+  /** True if tmux reports that the pane printed, but nothing arrived: another pipe has replaced ours. */
   #isDiverted(followed: FollowedPane, facts: PaneFacts): boolean {
     const { listener } = this.#deps;
     const { activityAt } = facts;
@@ -251,7 +255,7 @@ export class LifecycleMonitor implements Task {
     followed.armedFor = facts.pid;
   }
 
-  /** Another program was put into the pane: tmux has cleared its screen, and the pipe continues. */
+  /** Handles another program in the pane: tmux has cleared the pane's screen, and the pipe continues. */
   async #replaced(followed: FollowedPane, facts: PaneFacts): Promise<void> {
     await this.#deps.listener.renewed(followed.armedFor);
     followed.armedFor = facts.pid;
@@ -297,7 +301,8 @@ export class LifecycleMonitor implements Task {
     await pane.respawn(this.#options.agent);
     const facts = await pane.facts();
     await this.#noticeLife(facts);
-    // Its pipe continues; another's may take the first bytes away, and tmux notices that with later ones only.
+    // Our pipe continues. A pipe that another program made may take the first bytes, which tmux notices only with later
+    // ones.
     if (isPiped(followed, facts)) followed.armedFor = facts.pid;
     else await this.#arm(pane, followed, facts);
   }
@@ -312,7 +317,7 @@ export class LifecycleMonitor implements Task {
   }
 }
 
-/** tmux has a pipe for the pane, and it is ours. */
+/** True if tmux has a pipe for the pane and the pipe is ours. */
 function isPiped(followed: FollowedPane, facts: PaneFacts): boolean {
   return followed.isPiped && facts.piped;
 }

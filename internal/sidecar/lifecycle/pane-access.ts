@@ -4,22 +4,22 @@ import type { TmuxPane } from "../../tmux/pane/pane.ts";
 import type { AgentLifecycle } from "./agent-lifecycle.ts";
 
 /**
- * Waits for the pane, until the time of the call that it was made for is over. Undefined: tmux was away all that time,
- * or the agent has ended.
- * @throws DomainError `unavailable` when the agent was started again meanwhile: the call meant the one before
+ * Waits for the pane until the time of its call is over. Undefined: tmux was away all that time, or the agent has
+ * ended.
+ * @throws DomainError `unavailable` when the agent was started again meanwhile: the call meant the earlier life
  */
 export type PaneWait<Pane = TmuxPane> = (signal: AbortSignal) => Promise<Pane | undefined>;
 
 export interface PaneAccessDeps {
   readonly clock: Clock;
   readonly lifecycle: Pick<AgentLifecycle, "pane" | "pid" | "exit">;
-  /** tmux can be asked at this moment. */
+  /** True if tmux can be asked at this moment. */
   readonly isAttached: () => boolean;
 }
 
 /** A control client that was lost is back within a second, and the pane is known some moments after a start. */
 const CALL_MS = 5000;
-/** A peek has the emulator's part to answer with. */
+/** A peek waits less, because it can answer with what the emulator has. */
 const PEEK_MS = 2000;
 const LOOK_MS = 20;
 
@@ -31,7 +31,10 @@ export class PaneAccess {
     this.#deps = deps;
   }
 
-  /** For a call that begins now and must reach the terminal: at most 5 s from now, wherever else it waits. */
+  /**
+   * For a call that begins now and must reach the terminal: waits until 5 s from now at most, including the call's
+   * other waits.
+   */
   readonly forCall = (): PaneWait => this.#wait(CALL_MS);
 
   /** For a peek that begins now: at most 2 s. */

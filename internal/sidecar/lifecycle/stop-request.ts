@@ -9,10 +9,11 @@ import type { StopRequest, StopResult } from "../../session/stop.ts";
 export interface StopRequestHandlerDeps {
   readonly clock: Clock;
   /**
-   * Asks the supervising half to end the agent: it can reach the agent's processes, and this process may die meanwhile.
+   * Asks the supervising half to end the agent: that half can reach the agent's processes, and this process may die
+   * meanwhile.
    */
   readonly order: (request: StopRequest) => void;
-  /** Nothing more is typed; remembered for a process after this one. */
+  /** Called when the agent is to end: nothing more is typed. Remembered for a process after this one. */
   readonly stopping: () => void;
   /** Runs `work` when no delivery is under way. */
   readonly exclusively: (work: () => Promise<void>) => Promise<void>;
@@ -21,7 +22,7 @@ export interface StopRequestHandlerDeps {
 const MAX_GRACE_MS = 600_000;
 /** A delivery under way may take this long before the agent is asked. */
 const DELIVERY_MS = 5000;
-/** Beyond the grace time: KILL, and until its end is noticed. */
+/** The time beyond the grace time: for KILL, and until the agent's end is noticed. */
 const NOTICE_MS = 10_000;
 
 /** Ends the agent permanently: it is not restarted, regardless of the restart policy. */
@@ -32,7 +33,7 @@ export class StopRequestHandler {
   #isDead = false;
   #end: AgentExit | undefined;
 
-  /** `asked`: an earlier serving half was asked already. */
+  /** `asked`: an earlier serving half was asked to stop the agent. */
   constructor(deps: StopRequestHandlerDeps, asked: boolean) {
     this.#deps = deps;
     if (asked) this.#asked.abort(new Error("the agent is to stop"));
@@ -43,7 +44,7 @@ export class StopRequestHandler {
     return this.#asked.signal;
   }
 
-  /** The agent runs. */
+  /** To be called when the agent was found running. */
   alive(): void {
     this.#isDead = false;
     this.#end = undefined;
@@ -59,7 +60,8 @@ export class StopRequestHandler {
   }
 
   /**
-   * Asks the agent to leave in its own way, then TERM, HUP, and KILL after the grace time. Resolves when it has ended.
+   * Asks the agent to leave in its own way, then sends TERM, HUP, and after the grace time KILL. Resolves when it has
+   * ended.
    * @throws DomainError `invalid` for a grace time below 0 or over 10 minutes; `deadline` when its end is not noticed
    */
   async stop(request: StopRequest, signal: AbortSignal): Promise<Required<StopResult>> {
@@ -78,7 +80,7 @@ export class StopRequestHandler {
     stopping();
     if (!request.force) {
       const turn = exclusively(async () => {});
-      await within(clock, DELIVERY_MS, turn).catch(() => {}); // the sidecar ends meanwhile
+      await within(clock, DELIVERY_MS, turn).catch(() => {}); // rejects if the sidecar ends meanwhile
     }
     order(request);
   }
