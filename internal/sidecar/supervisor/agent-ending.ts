@@ -14,12 +14,12 @@ export interface AgentEndingDeps {
   readonly stop: (order: StopOrder) => Promise<AgentExit | undefined>;
   /** Ends the agent's remaining processes. */
   readonly endProcesses: () => Promise<void>;
-  /** Continues a tmux server that was stopped. */
+  /** Resumes a tmux server that was stopped (SIGSTOP). */
   readonly wakeTmux: () => void;
 }
 
 export interface AgentEndingOptions {
-  /** From the end of this half to the end of everything. */
+  /** The time from the request that this half end until everything has ended. */
   readonly graceMs: number;
 }
 
@@ -30,7 +30,7 @@ const KILL_MS = 1500;
 export class AgentEnding implements Task {
   readonly #deps: AgentEndingDeps;
   readonly #options: AgentEndingOptions;
-  /** The agent's end is not waited for any longer. */
+  /** Aborted when the agent's end must not be awaited any longer. */
   readonly #hurry = new AbortController();
   #stopping: Promise<void> | undefined;
   /** Both StopAgent and the end of the half may find that the agent has ended. */
@@ -42,13 +42,13 @@ export class AgentEnding implements Task {
   }
 
   /**
-   * StopAgent: `graceMs` 0 means the value of the options. A request during another has no effect, but `force` kills at
-   * once.
+   * StopAgent: `graceMs` 0 means the value of the options. A request during another has no effect, except that `force`
+   * kills at once.
    */
   request({ graceMs, force }: { readonly graceMs: number; readonly force: boolean }): void {
     if (force) this.#hurry.abort();
     this.#stopping ??= this.#stop(graceMs === 0 ? this.#options.graceMs : graceMs).finally(() => {
-      this.#stopping = undefined; // should there be another agent, it can be ended, too
+      this.#stopping = undefined; // if there is another agent later, it can be ended, too
     });
   }
 
@@ -72,7 +72,7 @@ export class AgentEnding implements Task {
     const { end, logger } = this.#deps;
     this.#deps.wakeTmux(); // a stopped tmux can neither be asked nor report how the agent ended
     const exit = await this.#deps.stop({ graceMs, hurry: this.#hurry.signal });
-    if (exit === undefined) await this.#deps.endProcesses(); // its session is gone, it may be not
+    if (exit === undefined) await this.#deps.endProcesses(); // its session is gone, but it may still be running
     end.agentEnded(codeOfEnd(exit));
     if (this.#isLogged) return;
     this.#isLogged = true;

@@ -17,8 +17,8 @@ interface Leader {
 
 /**
  * The agent's program and the processes that it started on its terminal: a pane's program leads a session of its own,
- * which is named by its pid. Only a process that was a child of the tmux server when it was noted is ever sent a
- * signal.
+ * whose id is the program's pid. Nothing is signalled unless the program was a child of the tmux server when it was
+ * noted.
  */
 export class AgentProcesses {
   readonly #clock: Clock;
@@ -28,7 +28,7 @@ export class AgentProcesses {
     this.#clock = deps.clock;
   }
 
-  /** From now on `pid` is the agent's, if the tmux server with that pid started it. */
+  /** From now on `pid` is the agent's, if the tmux server with the pid `serverPid` started it. */
   note(pid: number, serverPid: number | undefined): void {
     const text = readOrEmpty(`/proc/${pid}/stat`);
     const stat = parseStat(text);
@@ -47,8 +47,8 @@ export class AgentProcesses {
   }
 
   /**
-   * Ends the remaining processes of the agent noted last: they have the time of a hang-up to leave, then get TERM, then
-   * KILL. Resolves when none is running, at once if none was.
+   * Ends the remaining processes of the agent noted last: gives them the time of a hang-up to leave, then sends TERM,
+   * then KILL. Resolves when none is running, or soon after KILL.
    */
   async end(): Promise<void> {
     if (this.#leader !== undefined) await this.#end(this.#leader);
@@ -77,11 +77,14 @@ function lives({ pid, startedAt }: Leader): boolean {
   return stat?.isZombie === false && stat.startedAt === startedAt;
 }
 
-/** Its group; while it is running, everything on its terminal. Detached processes stay once it has ended. */
+/**
+ * The processes of the leader's group and, while the leader is running, of its session. Once it has ended, others of
+ * its session are left alone.
+ */
 function membersOf(leader: Leader): readonly number[] {
   const { pid } = leader;
   const stat = parseStat(readOrEmpty(`/proc/${pid}/stat`));
-  if (stat !== undefined && stat.startedAt !== leader.startedAt) return []; // the pid is another's by now
+  if (stat !== undefined && stat.startedAt !== leader.startedAt) return []; // the pid belongs to another process by now
   const isThere = lives(leader);
   return listPids().filter((each) => {
     const [state, , group, session] = statFields(readOrEmpty(`/proc/${each}/stat`));

@@ -15,15 +15,15 @@ export interface ClientListenerDeps {
   readonly hasSession: () => Promise<boolean>;
 }
 
-/** Between the starts of two control clients. */
+/** The pause between the starts of two control clients. */
 const PACE_MS = 10;
 /** How long a client that was asked to leave may take: tmux itself may hang. */
 const LEAVE_MS = 1000;
 /** How long to wait for a session that is being created. */
 const SESSION_MS = 1000;
 /**
- * How often tmux is asked for a missing session. Each question starts a program, and no session may come for hours, as
- * after the end of an agent that is not restarted.
+ * How often tmux is asked for a missing session. Each question starts a program, and there may be no session for hours,
+ * e.g. after the end of an agent that is not restarted.
  */
 const ASK = { firstMs: PACE_MS, maxMs: 250, factor: 1.1 };
 
@@ -46,7 +46,7 @@ export class ClientListener implements Task {
   /** The newest connection, which has no client yet. */
   #next: Socket | undefined;
   #client: ChildProcess | undefined;
-  /** How often tmux was asked for the session since it was last there. */
+  /** How often tmux was asked for the session since the session last existed. */
   #misses = 0;
 
   constructor(deps: ClientListenerDeps, path: string, options: ControlClientOptions) {
@@ -109,7 +109,7 @@ export class ClientListener implements Task {
     for (const name of ["SIGTERM", "SIGKILL"] as const) {
       if (this.#client !== client) return;
       client.kill(name);
-      client.kill("SIGCONT"); // one that was stopped takes no TERM
+      client.kill("SIGCONT"); // a stopped client does not handle TERM
       await this.#deps.clock.sleep(LEAVE_MS, left.signal).catch(() => {});
     }
   }
@@ -130,7 +130,7 @@ export class ClientListener implements Task {
     client.on("error", (err) => this.#deps.logger.warn({ err }, "tmux client could not be started"));
     client.on("exit", (code, signal) => {
       if (this.#client === client) this.#client = undefined;
-      client.stderr?.destroy(); // a job of the server's may hold the other end for longer
+      client.stderr?.destroy(); // a job of the tmux server may hold the other end for longer
       this.#deps.logger.debug({ code, signal, stderr: words.trim() }, "tmux client ended");
     });
   }

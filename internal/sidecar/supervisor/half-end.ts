@@ -9,7 +9,7 @@ export class HalfEnd {
     return this.#controller.signal;
   }
 
-  /** The agent's; 128+n when a signal ended it; 0 when neither is known. */
+  /** The agent's exit code; 128+n when a signal ended it; 0 when neither is known. */
   get exitCode(): number {
     return this.#exitCode ?? 0;
   }
@@ -19,20 +19,20 @@ export class HalfEnd {
     return this.#isRefused ? "debug" : "info";
   }
 
-  /** The agent has ended and no restart is due. */
+  /** Ends the half because the agent has ended and no restart is due. */
   finish(exitCode: number): void {
     this.#exitCode = exitCode;
     this.#controller.abort(new Error("the agent has ended"));
   }
 
-  /** The serving half cannot start. */
+  /** Ends the half because the serving half cannot start. */
   refuse(exitCode: number): void {
     this.#isRefused = true;
     this.#exitCode = exitCode;
     this.#controller.abort(new Error("the serving half cannot start"));
   }
 
-  /** The agent ended with this code; the code of `finish`, `refuse` or an earlier end stays. */
+  /** Records the agent's exit code, unless `finish`, `refuse` or an earlier end has set one. */
   agentEnded(exitCode: number | undefined): void {
     this.#exitCode ??= exitCode;
   }

@@ -17,9 +17,9 @@ export interface PredecessorDeps {
 
 export interface PredecessorOptions {
   readonly sidecar: SidecarOptions;
-  /** Its tmux was started with the same configuration: the same agent, command and size. */
+  /** True if the predecessor's tmux was started with the same configuration: the same agent, command and size. */
   readonly sameConfig: boolean;
-  /** For an agent that is not taken over. */
+  /** The grace time of an agent that is not taken over. */
   readonly graceMs: number;
 }
 
@@ -27,8 +27,9 @@ const LOOK_EVERY_MS = 250;
 const STOP_STEP_MS = 1000;
 
 /**
- * A supervising half that was killed leaves its tmux server and the agent alive. Takes both over if this one would
- * start the same; otherwise ends the agent in order, and the server. Undefined: there is nothing (left) to take over.
+ * A supervising half that was killed leaves its tmux server and the agent alive. Takes both over if this half would
+ * start the same agent; otherwise ends first the agent, then the server. Undefined: there is nothing (left) to take
+ * over.
  * @throws DomainError `unavailable` when the old server will not end
  */
 export async function takeOver(

@@ -10,8 +10,8 @@ export interface ServingKeeperDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   /**
-   * The first serving half cannot begin with these flags or addresses, and has reported the reason: the sidecar ends
-   * with this exit code.
+   * Called when the first serving half cannot begin with these flags or addresses, and has reported the reason: the
+   * sidecar ends with this exit code.
    */
   readonly refused: (exitCode: number) => void;
   /** Moves the journal, which a serving half reads at its start, out of the way. */
@@ -34,7 +34,7 @@ const SILENT_MS = 15_000;
 const MAX_RESTART_DELAY_MS = 500;
 /** After this many in a row that ended by themselves before they served, the journal may be the cause. */
 const STILLBORN_MAX = 5;
-/** Ends that no command has caused. */
+/** The signals of a process that crashed; null: it exited by itself. */
 const CRASHES: ReadonlySet<string | null> = new Set([
   null,
   "SIGABRT",
@@ -54,7 +54,7 @@ export class ServingKeeper implements Task {
   readonly #processes: ServingProcesses;
   #child: ChildProcess | undefined;
   #heardAt = 0;
-  /** When the last one reported that it serves; 0: none yet. */
+  /** When a serving half last reported that it serves; 0: none has yet. */
   #upAt = 0;
 
   constructor(deps: ServingKeeperDeps, program: ServingProgram) {
@@ -72,22 +72,22 @@ export class ServingKeeper implements Task {
     this.#processes.dismiss();
   }
 
-  /** It gave a sign of life. */
+  /** To be called at each sign of life of the serving half. */
   heard(): void {
     this.#heardAt = this.#deps.clock.monotonicMs();
   }
 
-  /** It serves. */
+  /** To be called when the serving half reports that it serves. */
   up(): void {
     this.#upAt = this.#deps.clock.monotonicMs();
   }
 
-  /** Ends the present process in order, so that the next one reads everything again. */
+  /** Ends the present process gracefully, so that the next one reads everything again. */
   renew(): void {
     this.#child?.kill("SIGTERM");
   }
 
-  /** Runs until `signal`, or until the first process refuses to begin, which is reported to `refused`. */
+  /** Runs until `signal` is aborted, or until the first process refuses to begin, which is reported to `refused`. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#deps;
     const processes = this.#processes;
@@ -134,7 +134,7 @@ export class ServingKeeper implements Task {
     }
   }
 
-  /** Not while the present one starts: they would wait for each other's processor. */
+  /** Prepares the next process, but not while the present one is starting: they would compete for the processor. */
   async #prepareNext(processes: ServingProcesses, stop: AbortSignal): Promise<void> {
     await this.#deps.clock.sleep(PREPARE_AFTER_MS, stop).catch(() => {});
     if (!stop.aborted) processes.prepare();

@@ -7,8 +7,8 @@ export interface ServingProgram {
 }
 
 /**
- * Keeps a leak of the serving half from taking the container's memory, and with it the agent: it ends itself far below
- * that. Buffers (raw output, connections) have bounds of their own and are not counted here.
+ * Keeps a leak of the serving half from using up the container's memory, which would end the agent: at this limit, far
+ * lower, the serving half ends. Buffers (raw output, connections) have bounds of their own and are not counted here.
  */
 const HEAP_FLAG = "--max-old-space-size=384";
 
@@ -21,13 +21,13 @@ const YOUNG_FLAG = "--max-semi-space-size=4";
 /** For the Node of each serving half. */
 export const HEAP_FLAGS = [HEAP_FLAG, YOUNG_FLAG] as const;
 
-/** The line that makes a process of the serving half, which waits on stdin with its code loaded, begin. */
+/** A process of the serving half that has loaded its code waits for this line on stdin, and then begins. */
 export const GO = "go\n";
 
 /**
  * Processes of the serving half, of which one beyond the running one waits with its code loaded: on a busy machine,
- * loading takes longer than the second within which the service must be back. They end with this process, by the end of
- * their stdin.
+ * loading takes longer than the second within which the service must be back. They end with this process, because their
+ * stdin ends then.
  */
 export class ServingProcesses {
   readonly #program: ServingProgram;
@@ -37,7 +37,7 @@ export class ServingProcesses {
     this.#program = program;
   }
 
-  /** Starts the next one. */
+  /** Lets the next process begin. */
   next(): ChildProcess {
     const child = this.#spare ?? this.#spawn();
     this.#spare = undefined;
@@ -45,7 +45,7 @@ export class ServingProcesses {
     return child;
   }
 
-  /** Starts the process that waits, if there is none. */
+  /** Starts a process that waits, unless there is one. */
   prepare(): void {
     if (this.#spare !== undefined) return;
     const spare = this.#spawn();
@@ -53,7 +53,7 @@ export class ServingProcesses {
     const gone = () => {
       if (this.#spare === spare) this.#spare = undefined;
     };
-    spare.once("exit", gone).once("error", gone); // where it could not be started there is no exit
+    spare.once("exit", gone).once("error", gone); // a process that could not be started has no exit
   }
 
   /** Ends the waiting process. */
@@ -67,10 +67,10 @@ export class ServingProcesses {
     const child = spawn(program, [...args], {
       stdio: ["pipe", "inherit", "inherit"],
       env: { ...env },
-      detached: true, // a terminal's Ctrl-C and Ctrl-\ are for this process, even while that one handles no signals yet
+      detached: true, // a terminal's Ctrl-C and Ctrl-\ are for this process, not for one that cannot handle signals yet
     });
-    child.on("error", () => {}); // an `exit` never follows; the caller listens for itself
-    child.stdin?.on("error", () => {}); // it ended before it got the line that makes it begin
+    child.on("error", () => {}); // the caller has a listener of its own
+    child.stdin?.on("error", () => {}); // the process ended before it got the line that makes it begin
     return child;
   }
 }

@@ -31,8 +31,9 @@ export class SessionRescue {
   }
 
   /**
-   * Looks for the pane of the agent with this pid on the whole server. In another session, while none has the name, it
-   * gets that name back. Undefined when the server does not answer: it is away, or being made.
+   * Looks for the pane of the agent with this pid on the whole server. If the pane is in a session of another name, and
+   * no session has the sidecar's name, its session gets that name back. Undefined when the server does not answer: it
+   * is away, or is being made.
    */
   async settle(pid: number): Promise<SessionFate | undefined> {
     if ((await this.#call("display-message", "-p", "#{pid}")) === undefined) return undefined;
@@ -48,7 +49,7 @@ export class SessionRescue {
 
   /**
    * Makes a new server with a new agent, after it has ended the rest of the old agent. One at a time: a call during
-   * another one gets its result.
+   * another one gets the other's result.
    */
   renew(): Promise<void> {
     this.#renewing ??= this.#renew().finally(() => {
@@ -62,7 +63,7 @@ export class SessionRescue {
     await this.#deps.renewServer();
   }
 
-  /** None when there is no session at all, which tmux calls an error. */
+  /** Empty if there is no session at all, which tmux reports as an error. */
   async #panes(): Promise<readonly ListedPane[]> {
     const format = "#{pane_pid} #{session_id} #{session_name}";
     const lines = (await this.#call("list-panes", "-a", "-F", format))?.split("\n") ?? [];

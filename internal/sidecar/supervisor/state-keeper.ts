@@ -16,7 +16,7 @@ export interface StateKeeperDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly uid: number;
-  /** Listens to the serving half: a task for each time that the folder is created. */
+  /** Makes the task that listens to the serving half; called again after the folder was created again. */
   readonly listener: () => Task;
   /** Called after the folder was made again. */
   readonly restored: () => void;
@@ -79,7 +79,8 @@ export class StateKeeper implements Task {
     try {
       await runTasks(signal, [new FifoHolder(this.#options.paths.hookFifo), this.#deps.listener(), looking]);
     } catch (err) {
-      // Neither can open an entry that is removed at that instant. A missing socket may be the failure itself.
+      // A task fails if an entry is removed at the instant at which the task opens it. A missing socket does not count:
+      // it may be a consequence of the failure.
       missing = firstMissing(this.#parts.filter(([, kind]) => kind !== "socket"));
       if (missing === undefined) throw err;
     }
@@ -87,8 +88,8 @@ export class StateKeeper implements Task {
   }
 
   /**
-   * A full disk or a path in the way must not end the agent: tries again each second. Returns false if `signal` came
-   * first.
+   * A full disk or a path in the way must not end the agent: tries again each second. Returns false if `signal` was
+   * aborted first.
    */
   async #makeAgain(signal: AbortSignal): Promise<boolean> {
     const { clock, logger } = this.#deps;
@@ -116,7 +117,7 @@ export class StateKeeper implements Task {
         );
       }
       const missing = firstMissing(this.#parts);
-      // Twice: tmux's socket is away for a moment while a lost server is made again.
+      // It must be missing twice in a row: tmux's socket is away for a moment while a lost server is made again.
       if (missing !== undefined && missing === before) return missing;
       before = missing;
     }

@@ -44,7 +44,7 @@ export interface SuperviseOptions {
   readonly sidecar: SidecarOptions;
   /** Program and arguments of the serving half; absent when it runs elsewhere (a container of its own). */
   readonly serve?: Serve | undefined;
-  /** From the request to stop to the end of everything. */
+  /** The time from the request to stop until everything has ended. */
   readonly graceMs: number;
 }
 
@@ -98,7 +98,7 @@ export class SupervisingHalf implements Task {
     return this.#end.level;
   }
 
-  /** The agent's; 128+n when a signal ended it. */
+  /** The agent's exit code; 128+n when a signal ended it. */
   get exitCode(): number {
     return this.#end.exitCode;
   }
@@ -166,7 +166,7 @@ export class SupervisingHalf implements Task {
         uid,
         listener: () => this.#listeners(parts),
         restored: () => {
-          keeper.signal("SIGUSR1"); // tmux makes its socket again
+          keeper.signal("SIGUSR1"); // makes tmux create its socket again
           this.#serving?.renew();
         },
       },

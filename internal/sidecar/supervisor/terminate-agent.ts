@@ -12,7 +12,7 @@ export interface StopDeps {
 }
 
 export interface StopOrder {
-  /** From now to KILL. */
+  /** The time from now until the agent must have ended. */
   readonly graceMs: number;
   /** Aborted when it must not take any longer. */
   readonly hurry: AbortSignal;
@@ -21,7 +21,7 @@ export interface StopOrder {
 const LOOK_EVERY_MS = 50;
 /** The part of the grace period that is left for KILL and tmux itself. */
 const RESERVE_MS = 1500;
-/** Shares of the rest: for the agent's own way, and until TERM is followed by HUP. */
+/** Shares of the rest: for the agent to leave in its own way, and for the time until TERM is followed by HUP. */
 const ASK_SHARE = 0.4;
 const ASK_MOST_MS = 5000;
 const HANG_UP_SHARE = 0.8;
@@ -29,13 +29,13 @@ const HANG_UP_SHARE = 0.8;
 const KEY_EVERY_MS = 400;
 /** How often tmux is asked how the agent ended. */
 const END_LOOKS = 20;
-/** tmux may report an end this much late. */
+/** How late tmux may report an end. */
 const KILLED_MS = 700;
 
 /**
- * Ends the agent, a program of the profile `agent`: asked in its own way, then TERM, then HUP as from a terminal that
- * goes away (shells heed no TERM), then KILL. Returns how it ended; undefined when there is no agent. Runs one program
- * for each call to tmux, because the serving half may be gone.
+ * Ends the agent, a program of the profile `agent`: asks it in its own way, then sends TERM, then HUP as from a
+ * terminal that goes away (shells ignore TERM), then KILL. Returns how it ended; undefined when there is no agent. Runs
+ * one program for each call to tmux, because the serving half may be gone.
  */
 export async function stopAgent(
   deps: StopDeps,
@@ -69,7 +69,7 @@ export function codeOfEnd(end: AgentExit | undefined): number | undefined {
   return end === undefined ? undefined : exitCodeOf(end);
 }
 
-/** Keys that mean "leave" to this program, one at a time, for as long as they may take effect. */
+/** Presses the keys that mean "leave" to this program, one at a time, for at most `ms`. */
 async function ask(deps: StopDeps, agent: ProfileName, ms: number, hurry: AbortSignal): Promise<AgentExit | undefined> {
   const { clock, call } = deps;
   const end = clock.monotonicMs() + ms;
@@ -103,7 +103,8 @@ interface PaneLife {
 /** Undefined when tmux or the session is gone. */
 async function look({ clock, call }: StopDeps): Promise<PaneLife | undefined> {
   let seen = await lookOnce(call);
-  // tmux may report the agent as dead before it knows its exit: it checks when a program of its own has ended.
+  // tmux may report the agent as dead before it knows its exit: tmux checks when a program that it ran has ended, so
+  // this runs one.
   for (let i = 0; i < END_LOOKS && seen?.isEndUnknown === true; i++) {
     await call("run-shell", "true");
     await clock.sleep(LOOK_EVERY_MS);
@@ -122,7 +123,10 @@ async function lookOnce(call: TmuxCall): Promise<(PaneLife & { readonly isEndUnk
   return { pid: Number(pid), exit: dead === "1" ? exit : undefined, isEndUnknown };
 }
 
-/** A pane's program leads a session of its own, so its pid names the group of all it started there. */
+/**
+ * Signals the program's group, whose id is its pid because a pane's program leads a session of its own; else the
+ * program.
+ */
 function signalGroup({ signal }: StopDeps, pid: number, names: readonly NodeJS.Signals[]): undefined {
   for (const name of names) if (!signal(-pid, name)) signal(pid, name);
 }

@@ -11,7 +11,9 @@ const run = promisify(execFile);
 /** tmux may take this long for one answer. */
 const ANSWER_MS = 2000;
 
-/** While an agent creates processes without end, wait for a moment with room for one more. */
+/**
+ * How often to try while there is no room for one more process, e.g. because the agent creates processes without end.
+ */
 const TRIES = 100;
 const TRY_EVERY_MS = 20;
 

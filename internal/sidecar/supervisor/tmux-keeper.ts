@@ -8,9 +8,9 @@ import type { TmuxCall } from "./tmux-call.ts";
 export interface TmuxKeeperDeps {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** A server that has yet to run. */
+  /** Makes a server that has yet to run. */
   readonly newServer: () => KeptServer;
-  /** To the present server. */
+  /** Calls the present server. */
   readonly call: TmuxCall;
   readonly kill: (pid: number, signal: NodeJS.Signals) => void;
   /** Ends the agent's processes that a lost server left: two agents must not run at the same time. */
@@ -25,7 +25,7 @@ export interface KeptServer extends Task {
 /** tmux servers lost in a row before giving up, each living less than a minute. */
 const MAX_LOSSES = 5;
 const STABLE_MS = 60_000;
-/** tmux that does not answer at all: a program may have stopped it. */
+/** How often to resume the server, which a program may have stopped (SIGSTOP). */
 const LOOK_EVERY_MS = 5000;
 /** A server needs about this long to listen. */
 const SESSION_LOOK_MS = 20;
@@ -75,7 +75,7 @@ export class TmuxKeeper implements Task {
     }
   }
 
-  /** Ends the present server; the next one follows at once and counts as no loss. */
+  /** Ends the present server, which does not count as a loss; the next one follows at once. */
   async renew(): Promise<void> {
     const { clock, call } = this.#deps;
     const { pid } = this;
@@ -104,7 +104,7 @@ export class TmuxKeeper implements Task {
     }
   }
 
-  /** The server answers and has the session. */
+  /** True if the server answers and has the session. */
   async hasSession(): Promise<boolean> {
     return (await this.#deps.call("has-session", "-t", `=${SESSION}`)) !== undefined;
   }
