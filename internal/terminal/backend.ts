@@ -14,9 +14,9 @@ import type {
 } from "../session/types.ts";
 
 /**
- * One agent's terminal, near or far. Methods throw DomainErrors: `not-found` (no such session), `unavailable` (cannot
- * be reached), `unauthenticated`/`denied` (not trusted), `invalid`, `exhausted`. A nudge's refusal is a receipt, not an
- * error.
+ * One agent's terminal, local or remote. Methods throw DomainErrors: `not-found` (no such session), `unavailable`
+ * (cannot be reached), `unauthenticated`/`denied` (not trusted), `invalid`, `exhausted`. A nudge's refusal is a
+ * receipt, not an error.
  */
 export interface Backend {
   /** Its location, for a person: `local tmux "gt-toast"`, `127.0.0.1:9090`. */
@@ -27,7 +27,7 @@ export interface Backend {
   cancelNudge(requestId: string, signal: AbortSignal): Promise<NudgeReceipt>;
   /**
    * Answers the dialog with that id; see `respond` in `internal/pane`.
-   * @throws DomainError `precondition` too: no dialog or another one is open now (its id is the field `dialog_id`).
+   * @throws DomainError also `precondition`: no dialog, or another one, is open now (its id is the field `dialog_id`).
    */
   respond(request: RespondRequest, signal: AbortSignal): Promise<RespondResult>;
   /**
@@ -48,10 +48,10 @@ export interface Backend {
    */
   watch(request: WatchRequest, signal: AbortSignal): AsyncIterable<WatchUpdate>;
   /**
-   * A person's terminal on the agent's: see `attach` in `internal/pane`. The end of `inputs` detaches, and so do
-   * leaving the loop and aborting `signal`. Ends with an `end`, or by throwing: `unavailable` when the connection
+   * Attaches a person's terminal to the agent's: see `attach` in `internal/pane`. The end of `inputs` detaches, and so
+   * do leaving the loop and aborting `signal`. Ends with an `end`, or by throwing: `unavailable` when the connection
    * broke.
-   * @throws DomainError `unimplemented` where tmux itself does it
+   * @throws DomainError `unimplemented` where tmux itself attaches terminals
    */
   attach(
     hello: AttachHello,
@@ -67,7 +67,7 @@ type Call = {
   [Name in keyof Backend]-?: Backend[Name] extends (...given: never[]) => Promise<unknown> ? Name : never;
 }[Exclude<keyof Backend, "identity" | typeof Symbol.asyncDispose>];
 
-/** The methods with one answer, of the backend that `open` gives: each call opens it. */
+/** The methods with one answer, of the backend that `open` gives, which is called for each call. */
 export function forwardCalls(open: () => Promise<Backend>): Pick<Backend, Call> {
   const forward = <Name extends Call>(name: Name) =>
     (async (...given: unknown[]) => {

@@ -15,9 +15,9 @@ const LOOK_AGAIN_MS = 200;
 /** Statuses with which a bridge refuses calls of a session that accepts no more input. */
 const GONE: ReadonlySet<string> = new Set(["stopping", "stopped", "failed"]);
 const STOP_LIMIT_MS = 300_000;
-/** A session's reason while its node does not report: the end may take as long as that lasts. */
+/** The reason of a session whose node does not report: the session may not end before the node reports again. */
 const NODE_LOST = "NodeLost";
-/** Its sidecar may be reached all the same, and is asked first. */
+/** How long to wait for the end of such a session: its sidecar, which is asked first, may still be reachable. */
 const NODE_LOST_MS = 10_000;
 
 /** An agent's terminal behind a bridge, as one of its sessions. */
@@ -35,7 +35,7 @@ export class BridgeBackend extends GRPCSidecarBackend {
     this.#sessionId = options.sessionId;
   }
 
-  /** A session that has ended is a dead agent, as a sidecar would say. */
+  /** Reports a session that has ended as a dead agent, like a sidecar. */
   override async nudge(request: NudgeRequest, signal: AbortSignal): Promise<NudgeReceipt> {
     try {
       return await super.nudge(request, signal);
@@ -57,8 +57,8 @@ export class BridgeBackend extends GRPCSidecarBackend {
   }
 
   /**
-   * Stops the session and waits for its end: 5 min at most, and 10 s where its node is lost. The grace time is the
-   * bridge's own.
+   * Stops the session and waits for its end: at most 5 min, or 10 s if its node is lost. The grace time is the bridge's
+   * own.
    */
   override async stop({ force }: StopRequest, signal: AbortSignal): Promise<StopResult> {
     const sessionId = this.#sessionId;
@@ -80,7 +80,7 @@ export class BridgeBackend extends GRPCSidecarBackend {
     });
   }
 
-  /** Empty: it has not failed, or is forgotten already. */
+  /** Why the session has failed; empty if it has not, or is no longer known. */
   async #failure(signal: AbortSignal): Promise<string> {
     try {
       return (await this.#client.getSession({ sessionId: this.#sessionId }, callLimits(signal))).error;
@@ -90,7 +90,9 @@ export class BridgeBackend extends GRPCSidecarBackend {
     }
   }
 
-  /** A session that never ran may be forgotten as soon as it is stopped. */
+  /**
+   * The session after the stop. One that is no longer known has ended: if it never ran, it may be forgotten at once.
+   */
   #afterStop(signal: AbortSignal): Promise<Seen> {
     return this.#client.getSession({ sessionId: this.#sessionId }, callLimits(signal)).catch((err) => {
       if (ConnectError.from(err).code !== Code.NotFound) throw err;

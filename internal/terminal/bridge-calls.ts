@@ -58,7 +58,7 @@ export function bridgeCalls(
   };
 }
 
-/** Answers for a session that the RPC is not meant for. */
+/** Replaces the error of a call that needs a terminal, if the session has none, by `answer`. */
 function withoutTerminal<T>(answer: () => Promise<T>): (err: unknown) => Promise<T> {
   return (err) => {
     if (lacksTerminal(err)) return answer();

@@ -12,8 +12,8 @@ const FRESH_MS = 4;
 const LOOK_EVERY_MS = 15;
 
 /**
- * The screen of a local session, looked at by captures: for programs that live too briefly for a stream of output. A
- * pane that is gone keeps its last picture, but has no facts.
+ * The screen of a local session, observed by captures: for processes that live too briefly to follow its output. A pane
+ * that is gone keeps its last picture, but has no facts.
  */
 export class CaptureScreen implements ScreenSource {
   readonly #clock: Clock;
@@ -87,7 +87,7 @@ export class CaptureScreen implements ScreenSource {
 
   async #take(): Promise<{ readonly text: string; readonly facts: PaneFacts } | undefined> {
     try {
-      // In this order both are of one moment: tmux does other work once it has to write the capture to its file.
+      // In this order both are of one moment: tmux does no other work before it has to write the capture to its file.
       const [facts, text] = await Promise.all([this.#pane.facts(), this.#pane.capture({ escapes: true, join: false })]);
       return { text, facts };
     } catch (err) {
@@ -97,7 +97,7 @@ export class CaptureScreen implements ScreenSource {
   }
 }
 
-/** Every row at its own place and never wrapped, so that no row moves another. */
+/** Draws each row at its own place and without wrapping, so that no row moves another. */
 function drawing(text: string, facts: PaneFacts): string {
   const rows = text.replace(/\n$/, "").split("\n").slice(-facts.rows);
   const drawn = rows.map((row, y) => `\x1b[${y + 1};1H${row}\x1b[0m`).join("");

@@ -57,7 +57,7 @@ export type SidecarCalls = Pick<
 >;
 
 const CALL_MS = 30_000;
-/** On top of the grace time: a delivery under way, KILL, and until the end is noticed. */
+/** The time beyond the grace time: for a delivery under way, for KILL, and until the end is noticed. */
 const STOP_MARGIN_MS = 30_000;
 const MAX_GRACE_MS = 600_000;
 /** Added to a nudge's own time-out, at which the sidecar ends the call by itself. */
@@ -200,7 +200,7 @@ export class GRPCSidecarBackend implements Backend {
     }
   }
 
-  /** The domain's error with the sidecar's location, which the text of a socket's error does not have. */
+  /** The error to throw: a DomainError with the sidecar's location, which the text of a socket's error lacks. */
   #failure(err: unknown, signal?: AbortSignal): unknown {
     if (signal?.aborted) return signal.reason;
     const known = this.#deps.toError(err);

@@ -29,7 +29,7 @@ export type IdentifyProgram = (facts: PaneFacts, session: TmuxSessionFacts) => L
 
 /** How often the agent's own state file is read. */
 const STATE_FILE_MS = 100;
-/** So long that a program which watches for seconds only never calls an agent stalled. */
+/** So long that a program that watches only for seconds never reports an agent as stalled. */
 const STALL_AFTER_MS = 600_000;
 
 /** The agent in a local session, watched by captures for as long as `run` runs. */
@@ -77,7 +77,7 @@ export class LocalAgent {
     return { agent: new LocalAgent(clock, session, facts, known, identify), known };
   }
 
-  /** As of the last look. */
+  /** The facts as of the last look. */
   get facts(): PaneFacts {
     return this.#facts;
   }

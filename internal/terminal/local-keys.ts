@@ -13,7 +13,7 @@ export interface PressKeysDeps {
   readonly lock: Pick<SessionLock, "take">;
 }
 
-/** How long a delivery of another `gt` may go first. */
+/** How long to wait for another `gt` to finish a delivery. */
 const LOCK_MS = 30_000;
 /** Keys that stop the agent's work: they do not wait for a delivery. */
 const OVERTAKES: ReadonlySet<string> = new Set(["C-c", "Escape"]);

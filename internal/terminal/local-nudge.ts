@@ -29,7 +29,7 @@ export interface LocalNudgeDeps {
 
 /** How long one attempt of another process may hold the session. */
 const LOCK_MS = 30_000;
-/** A message that is being typed when the caller's time ends is seen to its end. */
+/** How long to wait for the outcome of a message that is being typed when the caller's time ends. */
 const FINISH_MS = 15_000;
 /** A text that another program typed this shortly before our first look may not be on the screen yet. */
 const RECENT_MS = 2000;
@@ -47,7 +47,7 @@ export class LocalNudge implements Courier {
   readonly #beganAt: number;
   #knownTyping = 0;
 
-  /** `restored`: the record of the same request id. */
+  /** `requestId`: the id to be sent. If it has a record, the delivery continues from there. */
   constructor(deps: LocalNudgeDeps, requestId: string) {
     const { clock, time, logger, session, agent, receipts, newId } = deps;
     const { source: output, monitor, standing, program } = agent;
@@ -118,7 +118,7 @@ export class LocalNudge implements Courier {
     const { lock, clock } = this.#deps;
     const began = clock.now();
     const usedBefore = await lock.isUsed(began);
-    // It may have been idle for hours before this process came to look.
+    // The agent may have been idle for hours before this process looked for the first time.
     const now: Situation = { ...(await this.#deliveries.situation(signal)), unproven: false };
     if (!now.draft || !(usedBefore || (await lock.isUsed(began)))) return now;
     // That text is another program's message on its way, not a person's draft: wait for its end.
@@ -128,7 +128,7 @@ export class LocalNudge implements Courier {
   async deliver(tracked: TrackedNudge, onIntent: () => void, signal: AbortSignal): Promise<DeliveryResult> {
     const { lock, agent, clock } = this.#deps;
     await using held = await lock.take(LOCK_MS, signal);
-    // Another program may have typed a message in between: our knowledge of the agent is older.
+    // Another program may have typed a message in between: what we know of the agent is then older.
     const typedAt = held.lastTypedAt ?? 0;
     if (typedAt > Math.max(this.#knownTyping, this.#beganAt - RECENT_MS)) {
       this.#knownTyping = typedAt;

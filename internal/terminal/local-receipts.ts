@@ -10,12 +10,12 @@ import { endOf, type NudgeRecord, type RestoredNudge, withoutText } from "../ses
 
 const KEEP_MS = 24 * 3_600_000;
 const KEEP = 10_000;
-/** Old ones are searched for once in this many writes, because each search reads the whole folder. */
+/** One write in this many, on average, searches for old receipts, because each search reads the whole folder. */
 const CLEAN_ONE_IN = 32;
 
 export interface LocalReceiptsDeps {
   readonly clock: Pick<Clock, "now">;
-  /** By which receipts age. */
+  /** The time by which receipts age. */
   readonly time: MachineTime;
   readonly random: () => number;
 }
@@ -57,7 +57,7 @@ export class LocalReceipts {
     }
   }
 
-  /** Keeps one step of a message's way; on disk when it returns. */
+  /** Records one step of a nudge; the record is on disk when this returns. */
   keep(record: NudgeRecord): void {
     if (record.type === "accepted") {
       this.#write({ nudge: record.nudge, intent: false });
@@ -87,10 +87,7 @@ export class LocalReceipts {
     replaceSecret(this.#file(entry.nudge.requestId), JSON.stringify(entry));
   }
 
-  /**
-   * Removes records that are too old, and of the others all but the newest. The wall clock only selects the files to
-   * read.
-   */
+  /** Removes records that are too old, and all but the newest 10,000. The wall clock only selects the files to read. */
   #clean(): void {
     const files = readdirSync(this.#folder)
       .filter((name) => name.startsWith("nudge-"))
@@ -109,7 +106,7 @@ export class LocalReceipts {
     try {
       return text === undefined || this.#isOld(JSON.parse(text) as Entry);
     } catch {
-      return true; // no receipt of ours
+      return true; // not a receipt of ours
     }
   }
 }

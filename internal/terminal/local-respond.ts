@@ -13,7 +13,7 @@ export interface LocalRespondDeps {
   readonly lock: SessionLock;
 }
 
-/** How long others may type first. */
+/** How long to wait for others to finish typing. */
 const LOCK_MS = 30_000;
 
 /** Answers a dialog of a local session with the same steps as the sidecar, while no other `gt` types. */

@@ -23,7 +23,7 @@ export async function* watchLocal(
   let last: PeekResult | undefined;
   for (;;) {
     const now: PeekResult | undefined = await peekOrGone(deps.peek(wanted, signal));
-    signal.throwIfAborted(); // a look that was broken off shows nothing of the session
+    signal.throwIfAborted(); // an interrupted look shows nothing of the session
     if (now === undefined && last === undefined) throw new DomainError("not-found", "the session is gone");
     const picture: PeekResult | undefined = now ?? last;
     if (picture === undefined) return;

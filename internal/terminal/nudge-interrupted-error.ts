@@ -1,4 +1,6 @@
 import { DomainError } from "../base/errors.ts";
 
-/** The connection broke after a nudge was sent, and the sidecar did not return in time: it may have been typed. */
+/**
+ * The connection broke after a nudge was sent, and the sidecar did not return in time: the nudge may have been typed.
+ */
 export class NudgeInterruptedError extends DomainError {}

@@ -5,7 +5,7 @@ import { type AgentAddress, addressMatches, formatAddress } from "./address.ts";
 export interface AgentPod {
   readonly namespace: string;
   readonly name: string;
-  /** The agent's address as the pod says it; empty: it says none. */
+  /** The agent's address as the pod states it; empty: the pod states none. */
   readonly agent: string;
   /** The id of its session, which its sidecar and its certificate carry. */
   readonly session: string;
@@ -16,24 +16,24 @@ export interface AgentPod {
   readonly reason: string;
   /** A sentence for a person; empty: none. */
   readonly error: string;
-  /** It serves TLS; false: plaintext. */
+  /** True: it serves TLS; false: plaintext. */
   readonly tls: boolean;
 }
 
 /** The agents of the cluster whose context is named. */
 export interface AgentPods {
-  /** How it was requested, e.g. `context prod`; for messages. */
+  /** How the cluster was named, e.g. `context prod`; for messages. */
   readonly where: string;
-  /** Nothing else is searched. */
+  /** True: this machine's tmux sessions and sidecars are not searched. */
   readonly only: boolean;
-  /** Those that an address may mean. @throws DomainError */
+  /** The pods that an address may mean. @throws DomainError */
   find(address: AgentAddress, signal: AbortSignal): Promise<readonly AgentPod[]>;
-  /** All, in a bounded number. @throws DomainError */
+  /** All pods, up to a limit. @throws DomainError */
   list(signal: AbortSignal): Promise<readonly AgentPod[]>;
 }
 
 /**
- * The pod that an address or a session's id means; undefined: none. One that has ended is chosen only where no other
+ * The pod that an address or a session's id means; undefined: none. A pod that has ended is chosen only if no other
  * fits.
  * @throws DomainError `invalid` when several fit, with all named
  */

@@ -6,7 +6,7 @@ export interface ListedSession {
   readonly id: string;
   /** Address of its agent; empty: it has none. */
   readonly agent: string;
-  /** It has not ended. */
+  /** True: it has not ended. */
   readonly live: boolean;
 }
 

@@ -13,7 +13,7 @@ export type KnownAgent =
 export interface FoundAgents {
   /** Sorted by address. */
   readonly agents: readonly KnownAgent[];
-  /** Names of tmux sessions that are none of upstream's: a person's own, or an agent's under another name. */
+  /** Tmux sessions whose names are not upstream's: a person's own, or an agent's under another name. */
   readonly otherSessions: readonly string[];
 }
 
@@ -52,7 +52,7 @@ export function noAgentHere(otherSessions: readonly string[]): string {
   return `${none} under a name of Gas Town's; other tmux sessions are reached by theirs: ${listed(otherSessions)}`;
 }
 
-/** The first twenty, and how many more. */
+/** Lists the first twenty names, and says how many more there are. */
 export function listed(names: readonly string[]): string {
   return names.slice(0, 20).join(", ") + (names.length > 20 ? ` and ${names.length - 20} more` : "");
 }

@@ -33,8 +33,8 @@ const MAX_BYTES = 16 * 1024;
 const MAX_FILES = 10_000;
 
 /**
- * Writes the sidecar's file into `folder` (see `runtimeFolder`), all at once, so that `gt` finds it. Disposing the
- * result removes it. A sidecar that is killed leaves it behind: `listLocalSidecars` removes it.
+ * Writes the sidecar's file into `folder` (see `runtimeFolder`), atomically, so that `gt` finds the sidecar. Disposing
+ * the result removes it. A sidecar that is killed leaves it behind: `listLocalSidecars` removes it.
  * @throws DomainError `denied` when the folder is not ours alone.
  */
 export async function announceSidecar(
@@ -50,7 +50,7 @@ export async function announceSidecar(
 
 /**
  * The sidecars that run on this machine, by address and session. Files of ended processes are removed; files that are
- * not understood are left alone and not listed. No folder: none.
+ * not understood are left alone and not listed. Empty if there is no folder.
  * @throws DomainError `denied` when the folder is not ours alone.
  */
 export async function listLocalSidecars(
@@ -87,7 +87,8 @@ interface ReadSidecar {
 }
 
 /**
- * Reads one file's text; undefined when anything in it is not as announced. `name` is the file's.
+ * Reads one file's text; undefined when anything in it differs from what `announceSidecar` writes. `name`: the file's
+ * name.
  * @internal
  */
 export function parseSidecar(text: string, name: string): ReadSidecar | undefined {
@@ -134,11 +135,11 @@ async function readSmallFile(path: string): Promise<{ readonly text: string } | 
   try {
     return { text: await readRegularFile(path, MAX_BYTES) };
   } catch {
-    return undefined; // taken away meanwhile
+    return undefined; // removed meanwhile, or not a regular small file
   }
 }
 
-/** Not the file of a successor that began meanwhile. */
+/** Removes the file, unless it is the file of a successor that began meanwhile. */
 async function removeIfSame(path: string, text: string): Promise<void> {
   if ((await readSmallFile(path))?.text === text) await rm(path, { force: true });
 }

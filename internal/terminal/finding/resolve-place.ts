@@ -9,14 +9,14 @@ import type { LocalSidecar } from "./local-sidecars.ts";
 import { chooseSession } from "./session-names.ts";
 import type { Town } from "./town.ts";
 
-/** The agent that is asked for, and the details given about its place. */
+/** The requested agent, and the details given about its place. */
 export interface AgentQuery {
   /** An address; empty is allowed only with `host` or `port`. */
   readonly agent: string;
   /** A host, or `unix:PATH`. */
   readonly host?: string | undefined;
   readonly port?: number | undefined;
-  /** A local tmux server was requested by flag: nothing else is searched. */
+  /** True: a local tmux server was requested by flag, and nothing else is searched. */
   readonly localOnly: boolean;
 }
 
@@ -74,9 +74,10 @@ const DEFAULT_PORT = 9090;
 const UNIX = "unix:";
 
 /**
- * Finds the place of an agent: the address given by flag or environment; what its bead says; a pod of the cluster whose
- * context is named; a local tmux session of that name; a sidecar that runs on this machine. The first source that knows
- * the agent decides; a source that fails is an error, never a reason to try the next.
+ * Finds the place of an agent: the address given by flag or environment; a pod of the cluster whose context is named;
+ * what the agent's bead says; a local tmux session of that name; a sidecar that runs on this machine; any other bead of
+ * that name. The first source that knows the agent decides; a source that fails is an error, never a reason to try the
+ * next.
  * @throws DomainError `not-found` (the message lists what exists), `invalid` (no address, or one with several
  * meanings), `precondition` (a bead that cannot be read or followed).
  */
@@ -139,7 +140,7 @@ function assertReadable(bead: BeadLookup): asserts bead is Exclude<BeadLookup, {
   if (bead.type === "error") throw new DomainError("precondition", bead.message, { fields: { hint: bead.hint } });
 }
 
-/** Everything that can be found on this machine without a name. */
+/** All agents that can be found without a name: on this machine, and in the cluster whose context is named. */
 export async function listPlaces(
   deps: ResolveDeps,
   options: { readonly localOnly: boolean },

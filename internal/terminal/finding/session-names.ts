@@ -62,7 +62,7 @@ export function chooseSession(
   return undefined;
 }
 
-/** The address of the session with that name; the name itself if it is none of upstream's. */
+/** The address of the session with that name; the name itself if it is not one of upstream's. */
 export function addressOfSession(session: string, town: Town | undefined): AgentAddress {
   if (session === "hq-mayor" || session === "hq-deacon" || session === "hq-boot") {
     return { type: "town", role: session === "hq-mayor" ? "mayor" : session === "hq-deacon" ? "deacon" : "boot" };
@@ -101,7 +101,7 @@ function bareGroups(name: string, town: Town | undefined): readonly (readonly Se
   return [exact, ...here, everywhere];
 }
 
-/** One candidate a group: earlier ones win. */
+/** Puts each candidate into a group of its own, so that earlier ones win. */
 function single(candidates: readonly SessionCandidate[]): readonly (readonly SessionCandidate[])[] {
   return candidates.map((candidate) => [candidate]);
 }

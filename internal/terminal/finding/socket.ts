@@ -42,7 +42,7 @@ export function townSocketName(townRoot: string): string {
     .toLowerCase()
     .replace(/[^a-z0-9-]+/g, "-")
     .replace(/^-+|-+$/g, "");
-  // Asked for here: `import` would load all of it for every call of gt, most of which need no hash.
+  // Loaded here: `import` would load all of it for every call of gt, although most calls need no hash.
   const { createHash } = process.getBuiltinModule("node:crypto");
   const hash = createHash("sha256").update(canonical(townRoot)).digest("hex").slice(0, 6);
   return `${clean === "" ? "default" : clean}-${hash}`;

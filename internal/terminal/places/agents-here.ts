@@ -17,7 +17,7 @@ import type { TmuxSessions } from "./tmux-sessions.ts";
 const BD_TIMEOUT_MS = 5000;
 const CAN_BE_LEFT_OUT: ReadonlySet<DomainError["kind"]> = new Set(["denied", "unavailable"]);
 
-/** An agent at a given host and port is found without any program. */
+/** Imported on use: an agent at a given host and port is found without running a program. */
 const runCommand: RunCommand = async (...call) => (await import("../../process/run-command.ts")).runCommand(...call);
 
 /** How to run `bd` from here: in the town, otherwise in the current folder. */

@@ -55,7 +55,7 @@ export async function openBead(id: string, config: PlaceConfig, signal: AbortSig
   };
 }
 
-/** Removes the place of its session from a bead; a failure is a note. */
+/** Removes the place of its session from a bead; a failure is reported as a note. */
 export async function clearBead(id: string, config: PlaceConfig, context: CommandContext): Promise<void> {
   try {
     await writeBead(id, {}, beadsHere(config, await townOf(config)), context.signal);

@@ -15,9 +15,7 @@ type Explain = (
   call: FailedBridgeCall,
 ) => { readonly message?: string; readonly hint: string } | undefined;
 
-/**
- * The ways in which a call can fail for lack of trust or of a terminal, each with a hint; the first that fits counts.
- */
+/** The known ways in which a call can fail, each with a hint; the first that fits counts. */
 const WAYS: readonly Explain[] = [
   plaintextServer,
   serverExpired,
@@ -34,7 +32,7 @@ const WAYS: readonly Explain[] = [
   unanswered,
 ];
 
-/** The same failure, with a hint where it is one of these. */
+/** The same failure, with a hint if it is one of the known ones. */
 export function explainFailure(err: unknown, call: FailedBridgeCall): unknown {
   if (!(err instanceof DomainError) || err.fields["hint"] !== undefined) return err;
   for (const way of WAYS) {
@@ -78,7 +76,7 @@ function serverOfUnknownCa(err: DomainError, { server }: FailedBridgeCall) {
   };
 }
 
-/** Node's message. Our certificate was not requested yet. */
+/** Recognised by Node's message. The server had not yet requested our certificate. */
 function endedBeforeTls(err: DomainError, { server }: FailedBridgeCall) {
   if (!hasWords(err, /before secure TLS connection was established/)) return undefined;
   return {
@@ -175,7 +173,7 @@ function unreachable(err: DomainError, { server }: FailedBridgeCall) {
   };
 }
 
-/** The text is that of a call whose time has passed without a response. */
+/** Recognised by the text of a call that got no response in its time. */
 function unanswered(err: DomainError, { server }: FailedBridgeCall) {
   if (err.kind !== "deadline" || err.message !== "the operation timed out") return undefined;
   return {

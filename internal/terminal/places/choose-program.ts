@@ -9,12 +9,12 @@ export interface ProgramSigns {
   readonly named?: string | undefined;
   /** The pane's foreground program as tmux reports it. */
   readonly currentCommand: string;
-  /** The pane's processes, parents first: first words of their command lines. */
+  /** The pane's processes, parents first, with the first words of their command lines. */
   readonly processes: readonly { readonly pid: number; readonly words: readonly string[] }[];
 }
 
 export interface ProgramChoice {
-  /** Name of a profile, or the requested one. */
+  /** The name of a known profile, or `asked`, which was not checked. */
   readonly profile: string;
   /** The agent's own process, where it is known. */
   readonly pid?: number | undefined;

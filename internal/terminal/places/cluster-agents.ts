@@ -90,7 +90,9 @@ export function agentPodOf(object: unknown): AgentPod | undefined {
   };
 }
 
-/** Our own pods state it in full; for others it is their sidecar's setting, a label, or the pod's uid. */
+/**
+ * The session's id. Our own pods state it in full; for others it is their sidecar's setting, a label, or the pod's uid.
+ */
 function sessionOf({ labels, annotations, uid }: ReturnType<typeof observePod>, containers: readonly Json[]): string {
   const own = labels[LABELS.managedBy] === MANAGED_BY ? annotations[ANNOTATIONS.sessionId] : undefined;
   return own || envOf(containers, "GT_SESSION_ID") || labels[LABELS.session] || uid;

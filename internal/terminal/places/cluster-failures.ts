@@ -1,7 +1,7 @@
 import { DomainError } from "../../base/errors.ts";
 import { isFault, type KubeApiError, KubeUnreachableError } from "../../kube/kube-errors.ts";
 
-/** A call to a cluster that failed, in terms of the person who asked. `where`: the cluster as messages name it. */
+/** Explains a failed call to a cluster to the person who made the call. `where`: the cluster as messages name it. */
 export function explainCluster(err: unknown, where: string): unknown {
   if (err instanceof KubeUnreachableError) {
     const hint = "is the cluster up, and reachable from here? check with kubectl and the same context";

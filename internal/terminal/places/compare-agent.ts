@@ -3,15 +3,14 @@ import { type Place, placeAuthority } from "../finding/resolve-place.ts";
 
 export type AgentComparison =
   | { readonly type: "same" }
-  /** Certainly not the requested one. */
+  /** It is certainly not the requested agent. */
   | { readonly type: "another"; readonly message: string }
-  /** It calls itself something else, and the caller gave its place. */
+  /** It calls itself something else, which may be another name of the requested agent. */
   | { readonly type: "unclear"; readonly message: string };
 
 /**
- * Compares the sidecar that answers with the agent that was asked for. A session id decides if the bead has one,
- * otherwise the address. An address that the caller gave by flag wins over a name: only two full addresses that differ
- * are a mistake.
+ * Compares the sidecar that answers with the agent that was asked for. The session id decides if the place has one,
+ * otherwise the address. Unless a bead names the place, only two full addresses that differ are certainly a mistake.
  */
 export function compareAgent(
   place: Place & { type: "sidecar" },
