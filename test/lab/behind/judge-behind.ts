@@ -30,8 +30,8 @@ export interface BehindScore {
 const EARLY_MS = 1000;
 
 /**
- * Compares each look with the truth. For `lagMs` after a change nothing is judged; during a turn only the state is,
- * because the list only covers work behind a turn that has ended.
+ * Compares each look with the truth. For `lagMs` after a change nothing is judged. During a turn only the state is
+ * judged, because the list covers only work behind a turn that has ended.
  */
 export function judgeBehind(looks: readonly Look[], truth: BehindTruth, lagMs: number): BehindScore {
   const stretches: { readonly fault: string; readonly from: number; to: number }[] = [];
@@ -52,7 +52,7 @@ export function judgeBehind(looks: readonly Look[], truth: BehindTruth, lagMs: n
 }
 
 /**
- * The start of the turn that a message began; without one, because the message failed or joined the present turn, the
+ * The start of the turn that a message began; if it began none, because it failed or joined the turn in progress, the
  * time of the message.
  */
 function beginAfter(sent: number, turns: readonly Turn[]): number {
@@ -66,7 +66,7 @@ function sinceChange(at: number, { turns, behind }: BehindTruth): string {
   return Number.isFinite(last) ? `${at - last} ms after the last change` : "before any change";
 }
 
-/** Empty: right; undefined: not judged. */
+/** The fault of a look. Empty: the look is right; undefined: it is not judged. */
 function faultOf({ at, until, state, kinds }: Look, truth: BehindTruth, lagMs: number): string | undefined {
   const { turns, behind, isTold } = truth;
   if (truth.sentAt.some((sent) => until > sent && at < beginAfter(sent, turns))) return undefined;

@@ -206,7 +206,7 @@ class Run {
   }
 }
 
-/** A shell that a broken run leaves would stay behind for hours. */
+/** Ends a shell that a failed run left: it would run for hours. */
 function killQuietly(one: Started): void {
   if (!("shell" in one)) return;
   try {

@@ -2,9 +2,9 @@ import type { AgentProgram } from "../../support/agents/agents-install.ts";
 
 /** A task that is started behind a turn, and how it ends. */
 export type Part =
-  /** `endsAfterS`: ends by itself; without it by kill -9. */
+  /** `endsAfterS`: the time after which the shell ends by itself; absent: `kill -9` ends it. */
   | { readonly type: "shell"; readonly endsAfterS?: number }
-  /** `words`: the length of its work; without it the agent stops it. */
+  /** `words`: the length of its work; absent: the agent stops it. */
   | { readonly type: "subagent"; readonly words?: number }
   /** A sub-agent that the turn waits for: nothing runs behind the turn. */
   | { readonly type: "awaited"; readonly words: number };

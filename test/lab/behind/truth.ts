@@ -9,7 +9,7 @@ export interface Behind {
   readonly to?: number | undefined;
 }
 
-/** In each message of the main conversation, and in no task of a sub-agent. */
+/** A word in each message of the main conversation, and in no task of a sub-agent. */
 export const MAIN = "main-";
 
 /** The agent's own turns, without the work of its sub-agents. */

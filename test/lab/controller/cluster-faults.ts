@@ -15,7 +15,7 @@ interface Bed {
 const SUSPENDED_MS = 25_000;
 const GARBAGE = Buffer.from("garbage").toString("base64");
 
-/** The faults by name; each repairs its damage, where a person would have to. */
+/** The faults by name. Each repairs the damage that a person would have to repair. */
 export const CLUSTER_FAULTS = {
   "replica ended": ({ town }) => town.replace("SIGTERM"),
   "replica killed": ({ town }) => town.replace("SIGKILL"),

@@ -41,7 +41,7 @@ const SAMPLE_MS = 10_000;
 const LIFE_MS = { min: 20_000, spread: 100_000 };
 /** The mean time between two faults. */
 const FAULT_MS = 8_000;
-/** The limit until all traces of a stopped session are gone. */
+/** The maximum time until all traces of a stopped session are gone. */
 const GONE_MS = 180_000;
 
 /** Works with sessions in a cluster with random faults. */

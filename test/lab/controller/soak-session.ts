@@ -124,7 +124,7 @@ export class SoakSession {
     const taken = await until(
       "what its agent took",
       CALL_MS,
-      () => takenIn(this.#town.town, this.id).catch(() => undefined), // what a cluster that goes wrong refuses for a while
+      () => takenIn(this.#town.town, this.id).catch(() => undefined), // a cluster with a fault may refuse this
     );
     for (const text of this.#submitted)
       if (!taken.some((each) => each.includes(text))) this.#fault(`"${text}" was submitted and did not arrive`);

@@ -43,7 +43,10 @@ export class SoakTown {
     return of[Math.floor(this.random() * of.length)] as T;
   }
 
-  /** Calls one replica after the other until one answers, for two minutes. Throws other errors. */
+  /**
+   * Calls serving replicas at random until one answers. Throws an error after which callers do not retry, and after two
+   * minutes the last error.
+   */
   async call<T>(what: (client: BridgeClient, options: { readonly timeoutMs: number }) => Promise<T>): Promise<T> {
     const end = performance.now() + CALL_MS;
     for (;;) {
@@ -66,7 +69,7 @@ export class SoakTown {
     this.replicas.push(added);
   }
 
-  /** Suspends the leader for a time in which another replica takes over. */
+  /** Suspends the leader for `ms`, in which another replica is to take over. */
   async suspendLeader(ms: number): Promise<void> {
     const leader = this.replicas.find(leads);
     if (leader === undefined) return;

@@ -20,7 +20,7 @@ export interface BedParts {
   readonly slow?: (isSlow: boolean) => void;
   /** Makes the fake model refuse for a rate limit. */
   readonly limit?: (isLimited: boolean) => void;
-  /** A message is in the receiver's log at the latest this long after the agent has become idle. */
+  /** The maximum time after the agent has become idle until a message is in the receiver's log. */
   readonly quietMs: number;
 }
 

@@ -17,7 +17,7 @@ export interface Figures {
   readonly sends: number;
   readonly faults: Readonly<Record<FaultKind, number>>;
   readonly idleSafe: Taken;
-  /** The part of them whose text is in many scripts. */
+  /** The part of `idleSafe` whose text is in many scripts. */
   readonly mixedScripts: Taken;
 }
 
@@ -54,12 +54,12 @@ function takenOf(samples: readonly Sample[]): Taken {
   return { sends: samples.length, submitted: count("submitted"), unknown: count("unknown") };
 }
 
-/** An idle agent, a text without special meaning to any program, no short ttl and no cancellation. */
+/** True for an idle agent, a text without special meaning to any program, no short ttl and no cancellation. */
 function isIdleSafe({ state, isSafe, mode }: Sample): boolean {
   return state === "idle" && isSafe && mode !== "queue, short ttl" && mode !== "queue, cancelled";
 }
 
-/** The call waited for the end, and the message's length does not dominate its time. */
+/** True if the call waited for the end, and the message's length does not dominate its duration. */
 export function isTimed(sample: Sample): boolean {
   return isIdleSafe(sample) && sample.mode !== "queue" && !sample.kind.startsWith("64 KiB");
 }

@@ -45,7 +45,7 @@ const NEXT_MS = 30_000;
 const END_MS = 60_000;
 const RESTED_MS = 400;
 const PER_LIFE = 25;
-/** The last lines of the sidecar's log that are kept with the reason why an agent was given up. */
+/** The number of last lines of the sidecar's log that are kept with the reason why an agent was given up. */
 const LOG_LINES = 8;
 
 /** Freezes the agent at random instants of deliveries; the logarithm of the duration is uniformly distributed. */
@@ -122,7 +122,7 @@ interface Message {
   readonly message: string;
 }
 
-/** For the judge of this message, the other one is someone else's. */
+/** The faults of one receipt; the other message's text is left out of what the agent received. */
 function faultsOf(sent: Message, end: SidecarNudgeResponse, received: readonly string[], other: Message): string[] {
   const mark = other.message.split(" ", 1)[0] ?? "";
   const rest = received.filter((text) => !text.startsWith(`${mark} `));

@@ -13,7 +13,7 @@ export interface Observed {
   readonly received: readonly string[];
   /** The texts that a person wrote and submitted meanwhile. */
   readonly person: readonly string[];
-  /** The agent took a text before the person submitted any. */
+  /** The texts that the agent took before the person submitted any. */
   readonly early: readonly string[];
   /** Commands and tools that ran without permission. */
   readonly effects: readonly string[];

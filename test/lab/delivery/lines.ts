@@ -16,7 +16,7 @@ import type { Target } from "./targets.ts";
 /** Lines in many scripts that were pasted, and removed again. */
 export interface LineFigures {
   readonly target: string;
-  /** The first of the run's lines, and the one after the last: each is determined by the seed and its number. */
+  /** The number of the run's first line, and the number after its last: the seed and its number determine each line. */
   readonly from: number;
   readonly to: number;
   readonly recognised: number;
@@ -94,7 +94,7 @@ async function someLines(bed: Bed, screen: WatchedScreen, profile: AgentProfile,
     if (isCleared) cleared++;
     else notes.push(`${index}: not cleared: ${JSON.stringify([safe.text, composer()?.text])}`);
     if (composer()?.text !== "") await bed.redraw();
-    if (!isCleared) await bed.calm(options.signal); // by a person's key: what is left must not be before the next line
+    if (!isCleared) await bed.calm(options.signal); // by a person's keys: remains must not precede the next line
   }
   return { recognised, cleared, notes };
 }

@@ -13,13 +13,13 @@ export interface LabOptions {
   readonly only: string;
   /** No message has a short ttl or is cancelled. */
   readonly patient: boolean;
-  /** The targets whose serving half is killed, the number of those kills, and of kills of the whole tree. */
+  /** The targets whose serving half is killed, the number of these kills, and the number of kills of the whole tree. */
   readonly crashTargets: readonly Target[];
   readonly crashes: number;
   readonly treeCrashes: number;
-  /** The concurrent callers to each target, in each mode. */
+  /** The number of concurrent callers of each target, in each mode. */
   readonly crowd: number;
-  /** The freezes of each known program, and the lines in many scripts that are pasted and removed again. */
+  /** The number of freezes of each known program, and of lines in many scripts that are pasted and removed again. */
   readonly freezes: number;
   readonly lines: number;
   /** Continues the run whose record `json` is. */

@@ -181,7 +181,7 @@ class TargetRun {
     return isFatal ? "given up" : isStained ? "stained" : "goes on";
   }
 
-  /** A person ends it, and it stays away. */
+  /** A person ends the program, and it is not started again. */
   async #dead(bed: Bed): Promise<void> {
     await bed.calm(this.#options.signal);
     await this.#target.leave(bed);
@@ -190,7 +190,7 @@ class TargetRun {
   }
 }
 
-/** Returns all of them in a new order, repeatedly. */
+/** Returns a function that returns one element after the other, in a new order after each round. */
 function deck<T extends { readonly name: string; readonly every?: number | undefined }>(
   all: readonly T[],
   random: () => number,

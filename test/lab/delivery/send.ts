@@ -217,7 +217,7 @@ async function composerRows({ sidecar }: Bed): Promise<string> {
   return (await sidecar.client.peek({ lines: 6 })).output || "?";
 }
 
-/** Waits until the agent has received so many messages, at most ten seconds. */
+/** Waits until the agent has received `count` messages, for at most ten seconds. */
 export async function arrival(bed: Bed, count: number): Promise<void> {
   for (const end = performance.now() + ARRIVAL_MS; performance.now() < end; await sleep(50)) {
     if ((await bed.receiver.received()).length >= count) return;

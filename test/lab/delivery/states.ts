@@ -112,7 +112,7 @@ async function typing({ bed, mark, random }: Situation): Promise<Staged> {
   };
 }
 
-/** A person scrolls back a little before, or while the message is being typed. */
+/** A person scrolls back shortly before the message is typed, or while it is being typed. */
 async function copyMode({ bed, random }: Situation): Promise<Staged> {
   const afterMs = random() * 200 - 120;
   if (afterMs <= 0) await bed.hands.copyMode(true);

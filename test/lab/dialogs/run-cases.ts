@@ -12,7 +12,7 @@ export interface RunCasesOptions {
   readonly count: number;
   /** Only this kind of answer. */
   readonly only?: string | undefined;
-  /** The ids of earlier runs. */
+  /** The ids of the cases of earlier runs, which are skipped. */
   readonly done: ReadonlySet<string>;
   readonly sidecarProgram?: string;
   readonly signal: AbortSignal;
