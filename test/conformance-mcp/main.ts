@@ -4,8 +4,8 @@
 //   npm run conformance:mcp -- 2026-07-28    some
 //
 // test/conformance-mcp/expected-REVISION.yaml lists the checks that threads fails on purpose, with reasons. Exit code 1
-// if another one fails, or if one of these passes; without the suite one line says how to install it, and the exit code
-// is 0 (1 with CI=true).
+// if a check that is not listed fails, or if a listed one passes. If the suite is not installed, a line says how to
+// install it, and the exit code is 0 (1 with CI=true).
 
 import { component } from "../support/cluster/components.ts";
 import { REVISIONS, runSuite } from "./run-suite.ts";

@@ -1,5 +1,5 @@
 // A server for Connect's conformance suite: our own listener, adapter, interceptors and gates under its service. Reads
-// its settings from stdin, writes its address to stdout (each prefixed by its length), and ends with SIGTERM.
+// its settings from stdin, writes its address to stdout (each prefixed by its length), and ends on SIGTERM.
 import { buffer } from "node:stream/consumers";
 import { create, createRegistry, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { systemClock } from "../../internal/base/clock.ts";

@@ -58,7 +58,7 @@ async function checkFiles(folder: string): Promise<void> {
     if ((await stat(path)).isDirectory()) continue;
     const { mode } = await stat(path);
     if (name.endsWith(".key") || name.includes(".key")) expect([name, mode & 0o077]).toEqual([name, 0]);
-    if (name.split("/").at(-1)?.startsWith(".bridge-ca-")) continue; // not in its place
+    if (name.split("/").at(-1)?.startsWith(".bridge-ca-")) continue; // a temporary file
     const text = await readFile(path, "utf8");
     if (name.endsWith(".crt")) expect(new X509Certificate(text).serialNumber).toMatch(/^[0-9A-F]+$/);
     if (name.endsWith(".key")) expect(createPrivateKey({ key: text, passphrase: PASSPHRASE }).type).toBe("private");
@@ -84,7 +84,8 @@ describe("bridge-ca, killed at each change that it makes to the file system:", (
   it.each(COMMANDS)(
     "%s leaves no partial file, and succeeds when it is run again",
     async (_, command, pair) => {
-      // One run leaves the folder of each kill; a killed run costs as much as this one. For real kills, see below.
+      // One run leaves a folder for each possible kill; each run with a real kill would cost as much as this one. For
+      // real kills, see below.
       await rm(sandbox.path("killed"), { recursive: true, force: true });
       await mkdir(sandbox.path("killed"));
       const { code, stderr } = await failing(command, "copy", 0, await fresh());
@@ -104,7 +105,7 @@ describe("bridge-ca, killed at each change that it makes to the file system:", (
   );
 });
 
-/** Either everything was in place already when the process was killed, or it is now. */
+/** Runs the command again: everything must have been in place when the process was killed, or be in place now. */
 async function runAgain(command: string, folder: string): Promise<void> {
   const { code, stderr } = await sandbox.sh(command, { folder });
   if (code !== 0) expect([code, stderr]).toEqual([3, expect.stringContaining("already exists")]);

@@ -65,7 +65,7 @@ it.each(commands)("the examples of bridge-ca %s --help run unchanged", async (na
   }
 });
 
-/** Removes the files of the flows that the same example would find in its way. */
+/** Removes the files that the flows made and that the same example would refuse to replace. */
 async function removeOutputs(command: string, folder: string): Promise<void> {
   const [, out] = /--out (\S+)/.exec(command) ?? [];
   if (out === undefined) return;

@@ -12,7 +12,7 @@ const BUSY_MS = 900_000;
 
 const isUsable = isSandboxUsable("a real agent of the desk");
 
-/** A model that can also hang, or answer at more than the allowed length. */
+/** A model that can also hang, or give an answer that is longer than allowed. */
 const faultyAct: Act = (request) => {
   if (request.lastUserText.endsWith("HANG")) return { type: "hang" };
   if (request.lastUserText.endsWith("FLOOD")) return { type: "say", text: "flood ".repeat(60_000) };
@@ -42,7 +42,7 @@ describe.runIf(isUsable).concurrent("a real agent", () => {
       const refused = "tell customers: the model is overloaded";
       const asked: { readonly tools: readonly string[]; readonly texts: string }[] = [];
       const word: Act = ({ tools, userTexts, lastUserText }) => {
-        // OpenCode retries five times: as soon as it is advised to, else with growing pauses, for a minute.
+        // OpenCode retries five times, after the advised pause; without advice its growing pauses take a minute.
         if (lastUserText.endsWith(refused))
           return { type: "refuse", status: 529, error: "overloaded_error", retryAfter: 0.01 };
         asked.push({ tools, texts: userTexts.join("\n") });
@@ -61,7 +61,7 @@ describe.runIf(isUsable).concurrent("a real agent", () => {
       ]);
       const crossed = desk.bed.records("front").filter(({ type }) => type === "crossing");
       expect(crossed.map(({ admin_input }) => admin_input)).toEqual(["let them know: closed on Sunday"]);
-      // Neither tools, nor earlier text, nor a file's name.
+      // The agent that decides gets neither tools, nor earlier text, nor a file's name.
       expect(asked).toHaveLength(lines.length);
       expect(asked.map(({ tools }) => tools)).toEqual(lines.map(() => []));
       expect(asked.map(({ texts }) => lines.filter(({ text }) => texts.includes(text)).length)).toEqual([1, 1, 1]);

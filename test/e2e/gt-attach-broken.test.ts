@@ -90,7 +90,7 @@ it("waits for a lost sidecar until the person detaches, and restores the termina
   await using sidecar = await wildSidecar();
   await using person = await attached(sidecar);
   await person.sees("wild");
-  // Kills both halves at once: neither can end the stream in order, start the other again, or end tmux.
+  // Kills both halves at once: neither can end the stream gracefully, start the other again, or end tmux.
   for (const pid of [sidecar.process.pid ?? 0, sidecar.servingPid()]) process.kill(pid, "SIGKILL");
   await promisify(execFile)("tmux", ["-S", join(sidecar.stateDir, "tmux.sock"), "kill-server"]);
   await person.sees("connection lost, reconnecting … Ctrl-] detaches");

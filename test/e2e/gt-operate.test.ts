@@ -80,7 +80,7 @@ describe.each([
 
   if (name === "in a sidecar") {
     it("cancels a queued nudge", async () => {
-      await run("keys", "--text", "a draft"); // it waits behind that
+      await run("keys", "--text", "a draft"); // keeps the nudge waiting
       await eventually("the draft", async () => (await place.backend.status(AbortSignal.timeout(60_000))).draft);
       expect(await run("nudge", "later", "--mode", "queue", "--request-id", "q-1")).toMatchObject({ code: 5 });
       expect(await run("cancel", "q-1")).toEqual({

@@ -61,7 +61,7 @@ it.concurrent("types nothing while synchronize-panes would copy it to another pa
     /^gt: error: .*synchronize-panes.*\ngt: hint: tmux set-option -w synchronize-panes off/,
   );
   expect(await place.gt("keys", "--text", "rm -rf")).toMatchObject({ code: 6, stdout: "" });
-  // The person answers the dialog in that one pane.
+  // Without synchronized panes, only the agent's pane gets the answer.
   await place.tmux("set-option", "-w", "-t", "=gt-toast:", "synchronize-panes", "off");
   expect(await place.gt("respond", "1")).toMatchObject({ code: 0 });
   await eventually(

@@ -9,7 +9,7 @@ import { startThread, ThreadsServer } from "../support/threads/threads-server.ts
 
 const LONG = AbortSignal.timeout(900_000);
 const WAIT_MS = 120_000;
-/** The default of the policy; the sidecar's clock has whole seconds. */
+/** The policy's default, less one second: the sidecar learns the time of a key in whole seconds. */
 const QUIET_MS = 19_000;
 const DRAFT = "half a";
 
@@ -82,7 +82,7 @@ describe.each([["npm"], ["system"]])("threads and runtimes, on the PostgreSQL of
     await post(thread, "nor this");
     await becomes(fixer.address, ["QUEUED", "DEFERRED"], ["person", "draft"]);
     const force = ["threads", "wake", thread, fixer.address, "--reason", "I must", "--force"];
-    // On a busy machine it is answered before the attempt has ended.
+    // On a busy machine `gt` may get its answer before the attempt has ended.
     let refused = await gt(force, server.env);
     for (let again = 0; refused.code === 5 && again < 10; again++) refused = await gt(force, server.env);
     expect([refused.code, refused.stderr]).toEqual([

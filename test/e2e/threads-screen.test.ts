@@ -78,7 +78,8 @@ it.each([[["--json"]], [[]]])(
       child.stdout.setEncoding("utf8").on("data", (text: string) => {
         said += text;
       });
-      // The snapshot covers everything before it, and has no line of text.
+      // A message that the snapshot already covers is never printed as a line of text, so this posts until one is
+      // printed.
       const post = () => tester.call("post_message", { thread_id: thread, text: `news ${HOSTILE}` }, LONG);
       await eventually("a message", async () => (await post()) && said.includes("news"), WAIT_MS);
       await eventually("its wake", () => said.includes("town/other"), WAIT_MS);

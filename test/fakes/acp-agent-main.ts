@@ -2,9 +2,9 @@
 // Some prompts are commands: "wait" is never answered, "ask" asks for a permission first, "exit" ends the process, "env
 // NAME" returns a variable, "pid" the process id, "leave" starts a process in its own session and returns its pid.
 // "large" sends an update of 2 MiB first. "recall" returns the prompts of its session so far. With ACP_AGENT_SESSIONS,
-// a folder, it can load its sessions, with ACP_AGENT_RESUMES resume them too; each load or resume adds a line to the
-// log. ACP_AGENT_LOG: a file that gets a line for each prompt on arrival. ACP_AGENT_ENDS: it exits at once with this
-// code.
+// a folder, it can load its sessions, and with ACP_AGENT_RESUMES it can also resume them; each load or resume adds a
+// line to the log. ACP_AGENT_LOG: a file that gets a line for each prompt on arrival. ACP_AGENT_ENDS: the agent exits
+// at once with this code.
 import { spawn } from "node:child_process";
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -19,7 +19,7 @@ const STALL_MS = 1500;
 const script = (code: number): string[] => ["-c", `(sleep 0.05 &); exit ${code}`];
 
 async function byNode(code: number): Promise<number | null> {
-  await nextTurn(); // started from an `exit` handler, a storm of them keeps Node from its timers
+  await nextTurn(); // children that are started from `exit` handlers would keep Node from its timers
   return new Promise((resolve, reject) => {
     const child = spawn("sh", script(code), { stdio: "ignore" });
     child.on("error", reject);

@@ -21,7 +21,7 @@ export interface ModelServerOptions {
   readonly act?: ((request: ModelRequest) => ModelAct) | undefined;
   /** The behaviour for requests without tools; default: a title. */
   readonly actWithoutTools?: ((request: ModelRequest) => ModelAct) | undefined;
-  /** Gets each request whole, also those that no API takes: its headers and its body as JSON. */
+  /** Gets the headers and the body of each request as JSON, even of a request that no API accepts. */
   readonly onRequest?: (whole: string) => void;
 }
 

@@ -35,7 +35,7 @@ export class ScriptedTerminal implements LaunchedTerminal, SessionTerminal {
   /** Positions by caller and subscriber_id. */
   readonly positions = new Map<string, bigint>();
   epoch = "e1";
-  /** It ends when it is released. */
+  /** Whether it ends when it is released. */
   leaves = true;
   /** While set, streams wait for it after their first event. */
   slow: Promise<void> | undefined;

@@ -46,7 +46,7 @@ function checkJournal(dir: string, seed: number): string | undefined {
   for (const [index, { record }] of lines.entries()) {
     if (record.type === "ended" && isWhole(index) && !ended.has(record.receipt.requestId))
       return `the end of ${record.receipt.requestId} is lost`;
-    // A line that has gone without a trace cannot be judged.
+    // A line that has vanished without a trace cannot be judged.
     if (lines[index]?.bytes.length === 0) continue;
     // A nudge whose text may have been typed must not count as waiting.
     if (record.type === "intent" && waiting.includes(record.requestId) && !ended.has(record.requestId)) {

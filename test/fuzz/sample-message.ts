@@ -12,7 +12,7 @@ const VALUES: Readonly<Record<string, unknown>> = {
   rows: 24,
 };
 
-/** A message of that type with every field set; of a oneof the first field. */
+/** A message of that type with every field set; in a oneof, the first field. */
 export function sampleMessage(schema: DescMessage): Message {
   const message = reflect(schema, create(schema));
   for (const member of schema.members) {

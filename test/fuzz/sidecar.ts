@@ -124,7 +124,9 @@ function giveHookLine({ stateDir }: RunningSidecar, random: Random): void {
   }
 }
 
-/** The agent can send the same messages there as the serving half; those that end it legitimately are left out. */
+/**
+ * At this socket the agent can send the same messages as the serving half. Those that may end the agent are left out.
+ */
 function giveMessage(socketPath: string, random: Random): Promise<void> {
   const line = mutate(Buffer.from('{"type":"process","id":9,"pid":4711,"work":true}'), random);
   const orders = line.toString("utf8").split("\n").map(parseControlMessage);
@@ -151,7 +153,10 @@ function giveLine(socketPath: string, line: Buffer): Promise<void> {
   });
 }
 
-/** The pid of the next serving half, which has read a journal with a damaged tail. */
+/**
+ * Kills the serving half and damages the tail of its journal; returns the pid of the next one, which has read the
+ * journal.
+ */
 async function killServing(sidecar: RunningSidecar, random: Random): Promise<number> {
   const before = sidecar.servingPid();
   process.kill(before, "SIGKILL");

@@ -74,7 +74,7 @@ async function checkWorkAndDialogs(session: TmuxAgent, expect: ExpectStatic): Pr
   session.model.wordDelayMs = 0;
   await session.idle();
   await submit(session, "RUN-TOOL touch tool-ran");
-  // While it is being drawn, it may look like a dialog of another kind.
+  // While a dialog is being drawn, it may look like one of another kind.
   const { dialog } = await session.until("a permission", (view) => view.dialog?.kind === "permission");
   expect(dialog?.choices.length).toBeGreaterThanOrEqual(3);
   expect(dialog?.choices.filter((choice) => choice.selected)).toHaveLength(1);
@@ -96,19 +96,19 @@ async function framesSeen(session: TmuxAgent, ms: number): Promise<number> {
   return frames;
 }
 
-/** Independent of its wording: the area around its composer changes while it works, and stays still while it rests. */
+/** Whatever its wording, the area around its composer changes while it works, and stays still while it rests. */
 async function checkMotion(session: TmuxAgent, expect: ExpectStatic): Promise<void> {
   await sleep(2000);
   expect(await framesSeen(session, 6000)).toBe(1);
   session.model.wordDelayMs = 5000; // a model that thinks before its first word
   await submit(session, "TALK 2");
   await session.until("work", (view) => view.busy !== undefined);
-  expect(await framesSeen(session, 8000)).toBeGreaterThanOrEqual(6); // it counts the seconds at least
+  expect(await framesSeen(session, 8000)).toBeGreaterThanOrEqual(6); // at least its count of seconds changes
   session.model.wordDelayMs = 0;
   await session.idle();
 }
 
-/** For a program that has not taken a message yet. */
+/** The program must not have taken a message yet. */
 async function checkPlugin(session: TmuxAgent, expect: ExpectStatic): Promise<void> {
   const words = () =>
     session.hookLines
@@ -143,7 +143,7 @@ async function writeOwnHooks(home: string): Promise<void> {
   await writeFile(join(home, ".claude", "settings.json"), JSON.stringify(OWN_HOOKS));
 }
 
-/** For a program that has not taken a message yet: its hooks report start, prompt and end beside the user's own. */
+/** The program must not have taken a message yet. Its hooks report start, prompt and end beside the user's own. */
 async function checkHooks(session: TmuxAgent, expect: ExpectStatic): Promise<void> {
   const text = `first line\n${"x".repeat(20_000)}`;
   await submit(session, text);

@@ -6,7 +6,7 @@ import { CaSandbox } from "../support/bridge/bridge-ca.ts";
 let sandbox: CaSandbox;
 
 /**
- * A leaf that openssl signs with another CA's own key, as its owner could mint it. `ext` are lines of an openssl
+ * A leaf that openssl signs with another CA's own key, as that CA's owner could mint it. `ext` are lines of an openssl
  * section.
  */
 async function mint(

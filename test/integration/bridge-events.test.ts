@@ -25,7 +25,7 @@ async function begin(sessionId: string, inRoom = room): Promise<ScriptedAgent> {
   return inRoom.provider.agents.find(({ id }) => id === `prd-manager/${sessionId}`) as ScriptedAgent;
 }
 
-/** Makes each an event of its own: two outputs in a row would be merged. */
+/** Puts a phase after each output: two outputs in a row would be merged into one event. */
 function say(agent: ScriptedAgent, count: number, bytes = 0): void {
   for (let i = 0; i < count; i++)
     agent.say(
@@ -293,7 +293,7 @@ it(
   60_000 + CUTS * 500,
 );
 
-/** Checks that every number after `from` up to the last event comes once, in order, or is named in a gap. */
+/** Checks that every number after `from` up to the last event comes once, in order, or is covered by a gap. */
 function expectComplete(events: readonly SessionEvent[], from: bigint): void {
   let next = from + 1n;
   for (const { seq, gap } of events) {

@@ -55,7 +55,7 @@ function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch {
-    // it ended with an earlier one
+    // it ended together with a process that was killed before
   }
 }
 

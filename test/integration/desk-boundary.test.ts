@@ -71,7 +71,7 @@ describe.runIf(isUsable)("a start ends with 4 and names the hole in its boundary
     BUSY_MS,
   );
 
-  // The root folder of another process is accessible to root at most.
+  // Only root can have access to the root folder of another process.
   it.runIf(process.getuid?.() === 0)(
     "when the sandbox sees this machine's processes and may inspect them",
     async () => {

@@ -8,7 +8,7 @@ const MARKER = "GT_LEAK_PROBE=1";
 const env = { ...process.env, GT_LEAK_PROBE: "1" };
 
 const before = presentNow();
-/** Without the processes of others, whose names are hidden while one program replaces another. */
+/** Without the processes of others: `heldSince` lists them while they replace their program. */
 const held = (since = before) =>
   heldSince(since, MARKER).flatMap((leak) => (leak.kind === "process" && !leak.isOurs ? [] : [leak.what]));
 

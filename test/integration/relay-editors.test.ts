@@ -169,7 +169,7 @@ describe.concurrent.each(["WebSocket", "HTTP"] as const)("an editor by %s", (way
     using whole = await Editor.open(way, query);
     const load = { sessionId: session, cwd: "/", mcpServers: [] };
     expect(await whole.agent.request("session/load", load)).toMatchObject({ _meta: { relay: { gaps: [] } } });
-    // By HTTP the response to session/load arrives over another stream than the session's updates.
+    // Over HTTP the response to session/load arrives on another stream than the session's updates.
     await expect.poll(() => whole.said).toEqual(["> one", "prompt 1: one", "> two", "prompt 2: two"]);
     using behind = await Editor.open(way, query);
     await behind.agent.request("session/load", { ...load, _meta: place as Record<string, unknown> });

@@ -32,9 +32,9 @@ describe.concurrent.each([
       for (const text of ["one", "two", "three"]) {
         const item = await consumer.pull(NEVER);
         expect(textOf(item)).toBe(text);
-        expect(await consumer.passedOver()).toBeUndefined(); // It is being done.
+        expect(await consumer.passedOver()).toBeUndefined(); // the work is still in progress
         if (text === "three") await item?.ack();
-        else item?.nak(); // It is not delivered a second time.
+        else item?.nak(); // it is not delivered a second time
       }
       await publish("four");
       for (const text of ["one", "two"]) {
@@ -71,7 +71,7 @@ describe.concurrent.each([
       const again = await consumer.pull(NEVER);
       expect(textOf(again)).toBe("one");
       await again?.ack();
-      await consumer.forgetLost(); // It waits for nothing.
+      await consumer.forgetLost(); // no work is pending, so this does nothing
       expect(textOf(await consumer.pull(NEVER))).toBe("two");
       const next = new LaneConsumer(bus, LANE, 2);
       await next.deleteOf(1);

@@ -37,7 +37,10 @@ interface Denied {
   readonly subscribe?: string;
 }
 
-/** Two users: the relay's with its nkey, who has all permissions but the denied ones, and people's without a name. */
+/**
+ * Two users: the relay, which has an nkey and all permissions but the denied ones, and anyone who connects without
+ * credentials.
+ */
 function serverConfig(key: string, { publish = "none", subscribe = "none" }: Denied = {}): string {
   const permissions = `{ publish: { deny: "${publish}" }, subscribe: { deny: "${subscribe}" } }`;
   return `authorization { users: [{ nkey: ${key}, permissions: ${permissions} }, { user: people, password: "" }] }

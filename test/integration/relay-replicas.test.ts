@@ -44,7 +44,10 @@ async function openTurn(agent: SeedAgent, session: string): Promise<string> {
   return (await agent.request(1)).text;
 }
 
-/** The agent receives another's request, answers it, and the next work too; each has one result. */
+/**
+ * Checks that the agent gets the request that another one left open, answers it and the next work, and that each has
+ * one result.
+ */
 async function takesOver(agent: SeedAgent, session: string, asked: string): Promise<void> {
   agent.answer = ({ id }) => textResult(`done ${String(id)}`);
   const again = await agent.request(1);

@@ -74,7 +74,7 @@ it("an agent that reconnects to either relay gets its interrupted work again wit
     Array.from({ length: 12 }, (_, n) => ({ text: `done w${n}` })),
   );
   agent[Symbol.dispose]();
-  // The quickest on a machine that others use too.
+  // Only the quickest counts, because the machine may be busy.
   expect(Math.min(...times.same), `ms: ${times.same.join(", ")}`).toBeLessThanOrEqual(WITHIN_MS);
   expect(Math.min(...times.other), `ms: ${times.other.join(", ")}`).toBeLessThanOrEqual(WITHIN_MS);
 });

@@ -93,7 +93,7 @@ describe.concurrent("a prompt by the agent protocol", () => {
     }
     const long = await new Prompted(coordinator, SUBJECT, "x", "i".repeat(257)).all();
     expect(long).toEqual([["400", { error: "Nats-Msg-Id is up to 256 characters" }]]);
-    // Nobody gets the answer, or another agent would.
+    // Not served: no one would get the answer, or it would go to an agent as a message.
     coordinator.nc.publish(SUBJECT, "x");
     coordinator.nc.publish(SUBJECT, "x", { reply: SUBJECT });
     coordinator.nc.publish(SUBJECT, "x", { reply: "sessions.a.work.coding" });

@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** Acts on a prompt of an ACP agent; undefined: the test goes on by `agent`. */
+/** Acts on a prompt as an ACP agent and returns the answer; undefined: the test answers later, with `agent`. */
 type Act = (text: string, agent: SeedAgent, request: ReceivedFrame["value"]) => object | undefined;
 
 /** An ACP agent that has dialled in. */

@@ -68,7 +68,10 @@ async function calls(connection: SidecarConnection): Promise<string[]> {
   ]);
 }
 
-/** From the dial over TLS and the settings into the answers; a handshake has about 3 KiB. */
+/**
+ * The numbers of bytes after which the fault occurs: at the dial, in TLS, in the settings, and in the answers. A
+ * handshake has about 3 KiB.
+ */
 const STEPS = [0, 10, 24, 100, 800, 1500, 2500, 5000];
 const FAULTS: readonly Fault[] = ["freeze", "reset", "end"];
 
@@ -106,7 +109,7 @@ describe.each(WAYS)("a client over %s", (way) => {
         using connection = connectTo(relay.port, way, { pingIntervalMs: 10, pingTimeoutMs: 150, idleMs: 100 });
         const { peek } = createClient(SidecarService, connection.transport);
         await eventuallyAnswers(() => peek({ lines: 1 }, { timeoutMs: 10_000 }));
-        await sleep(20); // the next call has the connection checked
+        await sleep(20); // after this, the next call checks the connection
         relay.plan = { fault: "freeze", direction: "to-client", bytes: 0 };
         relay.all("freeze");
         const early = outcome(peek({ lines: 1 }, { timeoutMs: 1000 }));

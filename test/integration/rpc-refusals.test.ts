@@ -236,8 +236,8 @@ it("a session that is resumed is refused once its certificate is revoked", async
 });
 
 /**
- * The status of a call over a new connection; `ticket`: for another one like it. 0: the connection ended without an
- * answer.
+ * The status of a call over a new connection; 0: the connection ended without an answer. `session`: the ticket of an
+ * earlier connection, with which this one resumes its TLS session.
  */
 async function statusOver(port: number, tls: TlsMaterial, session?: Buffer) {
   const secure = { ...tls, ca: town.pem, ALPNProtocols: ["h2"], ...(session && { session }) };

@@ -18,15 +18,15 @@ const limits = {
   pingIntervalMs: 500,
   pingTimeoutMs: 1500,
 };
-/** The time for the slowest limit: connections that are too slow are looked for periodically. */
+/** Longer than each of the limits, because the server looks for slow connections only periodically. */
 const BOUND_MS = 5000;
 
 const PEEK = "/gastown.v1.SidecarService/Peek";
 const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const SETTINGS = "\0\0\0\x04\0\0\0\0\0";
-/** The frame of a request's headers that declares 200 bytes, and the first of them. */
+/** A frame of a request's headers that declares 200 bytes, with only the first of them. */
 const HALF_HEADERS = "\0\0\xc8\x01\x04\0\0\0\x01\x83";
-/** The record of a ClientHello that declares 512 bytes. */
+/** A record with a ClientHello that declares 512 bytes. */
 const HELLO = "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03";
 const HEAD = `POST ${PEEK} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: 4000\r\n`;
 

@@ -112,7 +112,7 @@ describe("a foreign listener in place of the supervising half", () => {
       kill(sidecar.servingPid(), "SIGKILL");
       await sleep(3000);
       expect(await (await fetch(`${sidecar.healthUrl}/livez`)).text()).toBeDefined();
-      unlinkSync(path); // the supervising half makes what is missing again
+      unlinkSync(path); // the supervising half recreates what is missing
     } finally {
       for (const socket of connected) socket.destroy();
       stranger.close();

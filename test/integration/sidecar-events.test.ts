@@ -270,7 +270,7 @@ describe("secrets", () => {
   });
 });
 
-/** Checks that lines are numbered without a hole except at a named gap; returns the faults. */
+/** Returns the places where the lines' numbers are not consecutive, except at a reported gap. */
 function missingNumbers(reader: SidecarEventReader): string[] {
   const wrong: string[] = [];
   let last: number | undefined;

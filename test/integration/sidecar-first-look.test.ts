@@ -16,7 +16,8 @@ it("a new serving half does not report an agent as dead before it has looked at 
   const tmux = ["-S", join(stateDir, "tmux.sock"), "display-message", "-p", "#{pid}"];
   const tmuxPid = Number((await promisify(execFile)("tmux", tmux)).stdout);
   const before = servingPid();
-  // Makes the look take longer than the calls need to arrive; if it blocked for longer, it would count as hung.
+  // Makes the look take longer than the calls need to arrive, but so short that the serving half does not count as
+  // hung.
   kill(tmuxPid, "SIGSTOP");
   const continuing = sleep(STOPPED_MS).then(() => kill(tmuxPid, "SIGCONT"));
   kill(before, "SIGKILL");

@@ -30,7 +30,7 @@ describe.concurrent("a person in tmux itself", () => {
     expect((await sidecar.client.nudge(asked)).outcome).toBe(QUEUED);
     const submitted = async () => (await outcomeOf(sidecar, "patient")) === SUBMITTED || undefined;
     await until("the nudge", WAIT_MS, submitted);
-    // The key came before its text was taken, and tmux tells the time in whole seconds.
+    // The last key came before the person's text was taken, and tmux reports its time in whole seconds.
     const last = await typedAt(sidecar);
     expect((last ?? 0) * 1000).toBeLessThanOrEqual(takenAt);
     expect(Date.now() - (last ?? 0) * 1000).toBeGreaterThanOrEqual(Number(QUIET_MS));

@@ -13,7 +13,7 @@ it("a held message is kept for the restarted agent when the agent dies directly 
     await sidecar.untilState(AgentState.IDLE);
     const { agentPid } = await sidecar.client.status({});
     kill(agentPid, "SIGKILL");
-    await new Promise((resolve) => setTimeout(resolve, 40)); // tmux knows of it then, the sidecar not yet
+    await new Promise((resolve) => setTimeout(resolve, 40)); // by then tmux knows of it, but not the sidecar
     const requestId = `life-${life}`;
     await sidecar.client.nudge({ message: requestId, requestId, mode: NudgeMode.QUEUE });
     const end = await until("its end", 30_000, async () => {
@@ -49,7 +49,7 @@ it("the screen of a killed agent does not count as a sign of its restart", { tim
 });
 
 it("the receipts of many long messages are kept with little of their text", { timeout: 180_000 }, async () => {
-  // The turn does not end, so that none is typed before it is cancelled.
+  // The turn does not end, so that no message is typed before it is cancelled.
   await using sidecar = await startSidecar((dir) => ({ command: demoCommand(dir, "--turn-ms", "3600000") }));
   await sidecar.untilState(AgentState.IDLE);
   await sidecar.client.nudge({ message: "begin", mode: NudgeMode.IMMEDIATE });
@@ -66,7 +66,7 @@ it("the receipts of many long messages are kept with little of their text", { ti
     const status = await sidecar.client.status({}, { timeoutMs: 1000 }).catch(() => undefined);
     return (status !== undefined && sidecar.servingPid() !== pid) || undefined;
   });
-  expect(statSync(join(sidecar.stateDir, "journal.jsonl")).size).toBeLessThan(8 * 1024 * 1024); // of 100 MiB
+  expect(statSync(join(sidecar.stateDir, "journal.jsonl")).size).toBeLessThan(8 * 1024 * 1024); // 100 MiB were written
   for (const requestId of ["long-0", "long-799"]) {
     expect((await sidecar.client.nudge({ message, requestId })).requestId).toBe(requestId);
     await expect(sidecar.client.nudge({ message: "another", requestId })).rejects.toThrow("belongs to another message");

@@ -10,7 +10,7 @@ import { inItsTmux } from "../support/sidecar/sidecar-hands.ts";
 
 /** The second that `docs/protocols/state.md` promises, doubled. */
 const NOTICED_MS = 2000;
-/** The pause before a restart, and the start. */
+/** The longest time for the pause before a restart, and the start itself. */
 const BACK_MS = 6000;
 /** The limit for both, on a machine that runs other tests. */
 const LIMIT_MS = 30_000;

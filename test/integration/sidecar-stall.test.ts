@@ -3,7 +3,10 @@ import { describe, expect, it } from "vitest";
 import { AgentState } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { startSidecar } from "../support/sidecar/sidecar.ts";
 
-/** The watch for work has an eighth of it to spare, on a machine that other tests keep busy. */
+/**
+ * The watch for work takes its second sample when an eighth of this time is left: enough on a machine that other tests
+ * keep busy.
+ */
 const STALL_AFTER_MS = 12_000;
 
 /** An agent that reports that it works, and prints nothing from then on. */

@@ -106,7 +106,7 @@ describe("while tmux's control client is briefly down", () => {
     const { sidecar, letGo } = await startHeld(true);
     await using _ = sidecar;
     const keys = sidecar.client.sendKeys({ text: "b" });
-    await sidecar.client.status({}); // is answered after the time in which every call waits
+    await sidecar.client.status({}); // answered when the time for which every call waits is over
     letGo();
     expect(await keys).toMatchObject({ sent: true });
     expect(await sidecar.client.status({})).toMatchObject({ sessionAlive: true });

@@ -63,7 +63,7 @@ async function take(from: CodexRunner): Promise<TakenConversation> {
 }
 const turn = (text = "[threads w-1-1] 1 new") => ({ agent: "town/coder", role: "fixer", sessionId: "w-1-1", text });
 const pids = () => noted("pids").trim().split(/\s+/).map(Number);
-/** It ignores TERM and has a child in its group and one outside. */
+/** A turn that ignores TERM, with a child in its process group and one outside. */
 const LONG_TURN = "trap '' TERM; sleep 1001 & a=$!; setsid sleep 1002 & echo $$ $a $! > p; mv p pids; wait; wait";
 const hasBegun = () => eventually("the turn has begun", () => existsSync(join(dir, "notes", "pids")), THERE_MS);
 const allEnded = () => pids().every((pid) => !processLives(pid));

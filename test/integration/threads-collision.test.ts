@@ -138,7 +138,7 @@ it("F7: force waives the quiet time but not a draft, and is audited", async () =
   await held("draft", "person");
   const force = (reason: string) =>
     gt(["threads", "wake", thread, agent.address, "--reason", reason, "--force"], server.env);
-  // On a busy machine it is answered before the attempt has ended.
+  // On a busy machine `gt` may get its answer before the attempt has ended.
   let refusal = "";
   await eventually(
     "it is refused",

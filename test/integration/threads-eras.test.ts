@@ -59,7 +59,7 @@ async function wayOf(way: (typeof WAYS)[number], agent: string): Promise<McpTran
   return { command: process.execPath, args: [programFile("gt"), "threads", "mcp"], env };
 }
 
-/** The answer, whose form is what the tool promises. */
+/** Returns the answer, and checks that it has the form that the tool promises. */
 function answerOf(tool: string, result: ToolResult): object {
   expect([tool, result.isError ?? false, result.content[0]?.text]).toEqual([tool, false, expect.any(String)]);
   const { structuredContent: answer } = result;

@@ -38,7 +38,7 @@ afterAll(async () => {
   await database?.[Symbol.asyncDispose]();
 });
 
-/** The memory of the server that is its own, MiB. */
+/** The server's private memory, MiB. */
 function residentMiB(): number {
   const kib = /^RssAnon:\s+(\d+) kB/m.exec(readFileSync(`/proc/${server.pid}/status`, "latin1"))?.[1];
   return Number(kib) / 1024;
@@ -46,7 +46,7 @@ function residentMiB(): number {
 
 const post = (thread_id: string, text: string) => lead.call("post_message", { thread_id, text }, LONG);
 
-/** The time that a message takes to a waiter that has a connection of its own, ms. */
+/** The time that a message takes to reach a waiter with a connection of its own, ms. */
 async function visibleMs(agent: string, thread_id: string, text: string): Promise<number> {
   using waiter = server.client(agent);
   const { last_seq } = await waiter.call("read_messages", { thread_id }, LONG);

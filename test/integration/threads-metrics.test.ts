@@ -18,7 +18,7 @@ it("NFR-05: metrics cover waiters' latency, unread messages, blocked loops, refu
     const line = (await metrics()).find((one) => one.startsWith(`gt_threads_${name} `));
     return line === undefined ? undefined : Number(line.split(" ").at(-1));
   };
-  // Repeats, because a reading of the metrics is shared for a moment.
+  // Asks repeatedly, because the server reuses a reading of the metrics for a moment.
   const becomes = (name: string, wanted: number) =>
     eventually(`${name} is ${wanted}`, async () => (await value(name)) === wanted);
   await using one = await McpCaller.connect(server.url, server.token("one"));
@@ -30,7 +30,7 @@ it("NFR-05: metrics cover waiters' latency, unread messages, blocked loops, refu
 
   let turn = 0;
   const post = () => one.call("post_message", { thread_id, text: `turn ${++turn} of many` });
-  // The post may arrive before the wait has begun: then there was no wait, and it is tried again.
+  // If the post arrives before the wait has begun, no wait is counted, and this tries again.
   await eventually("a waiter has been notified", async () => {
     const waiting = two.call("read_messages", { thread_id, after_seq: turn, wait_ms: 25_000 });
     await becomes("longpolls", 1);

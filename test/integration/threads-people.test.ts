@@ -79,7 +79,7 @@ describe("a message that an agent got and does not acknowledge", () => {
       expect((await ground.wakesOf(agent)).at(-1)).toEqual({ state: "PENDING", reason: "not acknowledged" });
       expect(await reads().waiting(agent)).toMatchObject([{ threadId: thread, count: 1, upto: 1 }]);
       await seat.work();
-      // That the message was read earlier is no sign of life.
+      // An earlier read of the message does not count as a sign of life.
       expect((await stateOf(agent)).at(-1)).toBe("SUBMITTED");
     }
     await look(seat);
@@ -184,7 +184,10 @@ describe("a wake that an operator forces", () => {
     const wanted = { thread_id: thread, agent_id: agent, reason: "the build is red", force: true };
     return triggerParticipant(ground.service, operator, wanted, LONG);
   };
-  /** A wake that someone at the keys blocks; `held`: the sidecar has it, else it was taken back after a minute. */
+  /**
+   * A wake that a person's recent keys block. `held`: the sidecar still holds it; otherwise it was taken back after a
+   * minute.
+   */
   async function blocked(agent: string, held: boolean) {
     const { seat, thread } = await wanted(agent);
     seat.status = { ...seat.status, personInputAt: Date.now() + 3_600_000 };

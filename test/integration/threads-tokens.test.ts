@@ -256,7 +256,7 @@ describe("F13: calls end with their token, recorded once:", () => {
   }
 });
 
-/** With which code WatchThreads ends. */
+/** The code with which WatchThreads ends. */
 async function endOfWatch(token: string): Promise<unknown> {
   const authorize: Interceptor = (next) => (req) => {
     req.header.set("authorization", `Bearer ${token}`);

@@ -50,7 +50,7 @@ class Program implements TurnRunner {
   }
 }
 
-/** An agent without a runtime that has named its conversation, with a message that waits for it. */
+/** An agent that has named its conversation but has no runtime, with a message that waits for the agent. */
 async function away(agent: string) {
   const seat = new WakeSeat(ground, agent);
   const program = new Program();

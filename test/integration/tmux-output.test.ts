@@ -198,7 +198,7 @@ describe("the pipe of a pane", () => {
       (await catsOf(box.server.pid ?? 0)).find((other) => other !== pid),
     );
     process.kill(piper, "SIGKILL");
-    // tmux notices it only when it has output, and that output is lost.
+    // tmux notices the process's end only when there is output, and that output is lost.
     await eventually("off", async () => {
       await box.pane.sendText("lost");
       return !(await box.pane.facts()).piped;

@@ -122,7 +122,7 @@ export function threads({ here, clientDir, namespaces, upgrade, run, image }: In
         { method: "initialize", id: 1, params: hello },
         { method: "tools/call", id: 2, params: { name: "whoami", arguments: {} } },
       ].map((one) => JSON.stringify({ jsonrpc: "2.0", ...one }));
-      // Once its input has ended, it waits only 2 s for answers.
+      // Once the input of `gt threads mcp` has ended, it waits only 2 s for answers.
       const input = `printf '%s\\n' '${requests.join("' '")}'; sleep 8`;
       const said = await inside("sh", "-c", `{ ${input}; } | gt threads mcp`);
       const answers = said
@@ -180,7 +180,8 @@ export function threads({ here, clientDir, namespaces, upgrade, run, image }: In
     ]);
     const all = await ann.messages(thread_id);
     expect(all.map(({ seq }) => Number(seq))).toEqual(all.map((_, i) => i + 1));
-    // A server that lost the database in the middle of a wake is followed by another one, after its lease.
+    // If a server lost the database in the middle of a wake, another server takes over the wake when the lease has
+    // expired.
     const submitted = async () => {
       const answer = await ann.call("list_wakes", { thread_id }).catch(() => ({}));
       const wakes = asObjects(objectAt({ answer }, "answer")["wakes"]);
@@ -196,7 +197,7 @@ export function threads({ here, clientDir, namespaces, upgrade, run, image }: In
       expect(new Set(ids).size).toBe(ids.length);
     }
     expect(await ann.call("verify_audit", {})).toMatchObject({ ok: true });
-    // One that started without the database is started again after a while.
+    // A server that was started while the database was down exits, and is started again after a while.
     await untilInCluster("three servers ready", TALK_MS, async () => {
       const args = ["-n", system, "get", "deployment", "gastown-threads", "-o", "jsonpath={.status.readyReplicas}"];
       return (await cluster.kubectl(args)) === "3" || undefined;
