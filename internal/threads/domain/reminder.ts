@@ -12,7 +12,7 @@ export interface ForgottenMessages {
 export const REMINDER = "not acknowledged";
 /** Reminders that an agent gets for a thread before its messages are escalated to people. */
 export const REMINDERS = 2;
-/** Time that an agent has to acknowledge messages, ms. */
+/** How long an agent may take to acknowledge messages, ms. */
 export const REMIND_MS = 120_000;
 
 /**

@@ -6,7 +6,7 @@ import { makeFolders } from "../../files/make-folders.ts";
 import type { PostgresPrograms } from "./programs.ts";
 import type { SystemUser } from "./system-user.ts";
 
-/** initdb waits for the disk, which takes minutes while others write. */
+/** initdb waits for the disk, which takes minutes while other programs write to it. */
 const INIT_MS = 600_000;
 const MAX_TEXT = 4000;
 
@@ -24,7 +24,7 @@ export async function initialise(
   rmSync(part, { recursive: true, force: true });
   makeFolders(part);
   if (process.getuid?.() === 0) chownSync(part, user.uid, user.gid);
-  // The socket's folder is private, so every client that reaches it is trusted.
+  // The socket's folder is private, so every client that reaches the socket is trusted.
   const flags = ["-D", part, "-U", "threads", "--auth=trust", "--no-locale", "-E", "UTF8", "--no-instructions"];
   // If this process is out of descriptors, the child has no streams.
   const child: ChildProcess = spawn(join(bin, "initdb"), flags, {
@@ -38,7 +38,7 @@ export async function initialise(
   });
   let said = "";
   for (const stream of [child.stdout, child.stderr]) {
-    stream?.on("error", () => {}); // the exit of the child reports it
+    stream?.on("error", () => {}); // the child's exit reports the failure
     stream?.setEncoding("utf8").on("data", (text: string) => {
       said = (said + text).slice(-MAX_TEXT);
     });

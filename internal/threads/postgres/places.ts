@@ -18,8 +18,8 @@ export const OWNER = { user: "threads", database: "postgres" };
 const MAX_SOCKET_PATH = 100;
 
 /**
- * The folder for the socket: `run` beside the data or, if that path is too long for a socket, one in /tmp named by its
- * hash.
+ * The folder for the socket: `run` beside the data or, if the socket's path would be too long there, a folder in /tmp
+ * that is named after the hash of `folder`.
  */
 export function socketFolder(folder: string): string {
   const beside = join(folder, "run");
@@ -37,8 +37,8 @@ export function pidFile(data: string): readonly string[] {
 }
 
 /**
- * The PostgreSQL that another `threads` runs in this state folder, which this process can use too; undefined: none is
- * ready.
+ * The address of the PostgreSQL that another `threads` runs in this state folder, which this process can use too.
+ * Undefined: no such server is ready.
  */
 export function runningPostgres(stateDir: string): PostgresAddress | undefined {
   const folder = join(stateDir, "postgres");

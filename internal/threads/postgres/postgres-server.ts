@@ -48,7 +48,7 @@ const MAX_LOG_BYTES = 16 * 1024 * 1024;
 
 /**
  * A private PostgreSQL in a folder, with a unix socket and no port. It is created at the first start, restarted when it
- * dies, and shut down cleanly. A server that a killed `threads` has left running is ended first.
+ * dies, and shut down cleanly. First ends a server that a killed `threads` has left running.
  */
 export class PostgresServer implements Task {
   readonly #deps: Deps;
@@ -58,7 +58,7 @@ export class PostgresServer implements Task {
   constructor(deps: Deps, options: PostgresServerOptions) {
     this.#deps = deps;
     this.#options = options;
-    this.#ready.promise.catch(() => {}); // `run` throws the same
+    this.#ready.promise.catch(() => {}); // `run` throws the same error
   }
 
   /** Resolves once the server accepts connections; rejects if `run` fails before. */
@@ -68,7 +68,7 @@ export class PostgresServer implements Task {
 
   /**
    * @throws DomainError `unavailable` without a PostgreSQL (`problem`: `no-postgres`); `precondition` for a folder that
-   * is in use, out of its user's reach or of another major version (`problem`: `folder`)
+   * is in use, out of reach of PostgreSQL's user, or of another major version (`problem`: `folder`)
    */
   async run(signal: AbortSignal): Promise<void> {
     try {
@@ -143,7 +143,7 @@ export class PostgresServer implements Task {
       cwd: at.data,
       env: { PATH: "/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" },
       stdio: ["ignore", out, out],
-      detached: true, // Ctrl-C in the terminal is for this process, which stops the server cleanly
+      detached: true, // Ctrl-C in the terminal is for this process alone, which stops the server cleanly
     });
     closeSync(out);
     const ended = new Promise<string>((resolve) => {
@@ -186,7 +186,7 @@ function argumentsOf(data: string, sockets: string): readonly string[] {
     timezone: "UTC",
     log_statement: "none",
     log_parameter_max_length_on_error: "0",
-    // A statement in the log may hold what agents wrote.
+    // A logged statement could contain text that agents wrote.
     log_min_error_statement: "panic",
     log_error_verbosity: "terse",
   };
@@ -194,7 +194,7 @@ function argumentsOf(data: string, sockets: string): readonly string[] {
   return ["-D", data, "-p", String(PORT), ...given];
 }
 
-/** The server writes its state into its pid file. */
+/** Whether the server accepts connections, by the state in its pid file. */
 function isReady(data: string, pid: number | undefined): boolean {
   const lines = pidFile(data);
   return Number(lines[0]) === pid && lines[7]?.trim() === "ready";

@@ -9,7 +9,7 @@ import { runCommand } from "../../process/run-command.ts";
 export interface PostgresPrograms {
   /** Folder with `initdb` and `postgres`. */
   readonly bin: string;
-  /** The folder with the whole installation; absent if that cannot be copied. */
+  /** The folder with the whole installation; absent if the installation cannot be copied. */
   readonly home?: string;
   readonly major: number;
   /** E.g. `18.4`. */
@@ -30,8 +30,8 @@ export interface FindOptions {
 
 /**
  * Finds a PostgreSQL on this machine: npm's package, else Debian's newest, else the one on PATH.
- * @throws DomainError `unavailable` if there is none of the version (`problem`: `folder` if `major` is given, else
- *   `no-postgres`)
+ * @throws DomainError `unavailable` if there is no PostgreSQL of a suitable version (`problem`: `folder` if `major` is
+ * given, else `no-postgres`)
  */
 export async function findPostgres(options: FindOptions, signal: AbortSignal): Promise<PostgresPrograms> {
   const found: PostgresPrograms[] = [];
@@ -100,7 +100,7 @@ async function programsAt(
 
 /**
  * Creates the symbolic links between the package's libraries, which npm does not pack. Skips links that it cannot
- * create: a copy of the programs gets its own.
+ * create: a later copy of the programs gets its own links.
  */
 export function linkLibraries(home: string): void {
   const list = join(home, "pg-symlinks.json");

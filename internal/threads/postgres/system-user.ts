@@ -10,8 +10,8 @@ export interface SystemUser {
 }
 
 /**
- * The user that a PostgreSQL of this process runs as: the process's own; for root, which PostgreSQL refuses, `postgres`
- * or `nobody`.
+ * The user that a PostgreSQL of this process runs as: the process's own user; if that is root, which PostgreSQL
+ * refuses, `postgres` or `nobody`.
  * @throws DomainError `precondition` (`problem`: `folder`) for a uid without an entry in /etc/passwd
  */
 export function postgresUser(uid: number, passwd = "/etc/passwd"): SystemUser {

@@ -30,8 +30,8 @@ export async function listSessions(deps: ServiceDeps, caller: Principal) {
 }
 
 /**
- * Lists wakes with their attempts, newest first. A worker gets its own, and those of agents in its threads without
- * their texts, which may name other threads.
+ * Lists wakes with their attempts, newest first. A worker gets its own wakes, and those of other agents in its threads
+ * without the texts, which may name other threads.
  */
 export async function listWakes(
   deps: ServiceDeps,

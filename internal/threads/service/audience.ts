@@ -38,8 +38,8 @@ interface Pending {
 const AGAIN_MS = 500;
 
 /**
- * Passes each change of a thread to the listeners that may read it. The participants are looked up once for all
- * listeners, after the change.
+ * Passes each change of a thread to the listeners that may read it. Looks the participants up after the change, once
+ * for all listeners.
  */
 export class Audience implements Task {
   readonly #deps: Deps;

@@ -38,7 +38,7 @@ export async function escalateThread(deps: ServiceDeps, caller: Principal, input
 
 /**
  * Escalates within a transaction that has locked the thread. A thread has one unresolved escalation for each cause;
- * only a new one is announced in the thread and wakes its owner.
+ * only a new escalation is announced in the thread and wakes its owner.
  */
 export async function escalateIn(
   tx: Tx,

@@ -15,7 +15,8 @@ import type { PostInput, PostOutput } from "./wire.ts";
 
 /**
  * Stores a message, plans its wakes and applies the loop guard, in one transaction.
- * @throws DomainError with the codes of `docs/protocols/threads.md`; nothing is stored then
+ * @throws DomainError with the codes of `docs/protocols/threads.md`; then nothing is stored, or the outcome of the
+ * commit is unknown (UNAVAILABLE)
  */
 export async function postMessage(deps: ServiceDeps, caller: Principal, input: PostInput): Promise<PostOutput> {
   const eventVersion =
@@ -37,7 +38,7 @@ export async function postMessage(deps: ServiceDeps, caller: Principal, input: P
       stored.members,
     );
     const why = `message ${stored.message.messageId}`;
-    // Rows of wakes are locked in the order of agents.
+    // Locks the rows of wakes in alphabetical order of their agents; the caller's own rows are among them.
     const goesFirst = (one: PlannedWake) => one.agentId < caller.agent;
     await tx.wantWakes(planned.filter(goesFirst), why);
     await tx.acknowledgeWakes(caller.agent);
@@ -131,7 +132,10 @@ async function store(
   return { message, members };
 }
 
-/** The hop of a post: one more than that of the message that it answers, or the agent's last one if it answers none. */
+/**
+ * The hop of a post: one more than the hop of the message that it answers, or the agent's last hop if it answers no
+ * message.
+ */
 async function hopOf(tx: Tx, agent: string, last: number): Promise<number> {
   const given = await tx.hopGiven(agent);
   return given === undefined ? last : given + 1;
@@ -150,7 +154,7 @@ async function guarded(
   };
   const { state, rule } = guard(thread.guard, seen, policy);
   const isBlocked = thread.status === "blocked";
-  // A blocked thread keeps its block; only the counters change.
+  // A blocked thread stays blocked by the same agent; only the counters change.
   await tx.saveGuard(thread.threadId, isBlocked ? { ...state, ...blocker(thread.guard.blockedBy) } : state);
   return isBlocked ? undefined : rule;
 }

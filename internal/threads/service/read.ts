@@ -13,7 +13,8 @@ const LOOK_AGAIN_MS = 5000;
 const LOOK_AWAY_MS = 500;
 
 /**
- * Returns messages after a position, in order. If none is from another sender, waits for one, for at most `wait_ms`.
+ * Returns messages after a position, in order. If none of them is from another sender, waits up to `wait_ms` for such a
+ * message.
  */
 export async function readMessages(
   deps: ServiceDeps,
@@ -102,7 +103,7 @@ async function waitFor(
   }
 }
 
-/** Undefined: the database is unavailable. That does not end a wait, which tries again. */
+/** Undefined: the database is unavailable. A waiting reader then tries again. */
 async function unlessAway(look: () => Promise<Found>): Promise<Found | undefined> {
   try {
     return await look();
@@ -121,8 +122,8 @@ function concerns(change: Change | undefined, caller: Principal, threadId: strin
 }
 
 /**
- * Marks the returned messages as read, and takes any read as a sign of life of the agent. A filter or a later start may
- * skip messages; those returned are not marked then. Returns the database's time, ms; undefined: no message was new.
+ * Marks the returned messages as read, and acknowledges the agent's wakes. If a filter or a later start may have
+ * skipped messages, marks none. Returns the database's time, ms; undefined: no message was new.
  */
 async function markReturned(
   deps: ServiceDeps,
@@ -147,14 +148,14 @@ async function markReturned(
   return at;
 }
 
-/** By thread, the last seq to mark as read. Threads without new messages, or with skipped ones, are left out. */
+/** By thread, the last seq to mark as read. Omits threads without new messages or with skipped ones. */
 function returned({ messages, opened }: Found, input: ReadInput): ReadonlyMap<string, number> {
   const upto = new Map<string, number>();
   if (input.sender !== undefined || input.event_type !== undefined) return upto;
   for (const { threadId, seq } of messages) upto.set(threadId, Math.max(seq, upto.get(threadId) ?? 0));
   if (opened === undefined) return upto;
   const { me } = opened;
-  // During a reminder, messages after `againSeq` count as not given.
+  // During a reminder, messages after `againSeq` count as not given to the agent.
   const given = me?.againSeq ?? me?.readSeq ?? 0;
   const skips = (input.after_seq ?? 0) > given;
   const [seq = 0] = upto.values();

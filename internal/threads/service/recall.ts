@@ -13,8 +13,8 @@ const SUMMARY_BYTES = 4096;
 const DIGEST_MESSAGES = 1000;
 
 /**
- * Returns a digest of the thread. With `text`, stores that as the caller's own summary, an event that wakes no one, and
- * returns it.
+ * Returns a digest of the thread. With `text`, stores the text as the caller's own summary, which wakes no one, and
+ * returns that summary.
  */
 export async function summarizeThread(deps: ServiceDeps, caller: Principal, input: SummarizeInput) {
   const { thread_id: threadId, max_bytes: maxBytes = SUMMARY_BYTES, text, covers_seq: covers } = input;

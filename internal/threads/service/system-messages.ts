@@ -3,8 +3,8 @@ import type { Tx } from "../domain/store.ts";
 import type { Message, Metadata } from "../domain/types.ts";
 
 /**
- * Appends a system message. It is read with the others but never counts as unread, and only the agents in `wakes` are
- * woken for it.
+ * Appends a system message. Readers get it among the others, but it never counts as unread and wakes only the agents in
+ * `wakes`.
  */
 export function appendSystemMessage(
   tx: Tx,

@@ -15,8 +15,8 @@ const AT_ONCE = 50;
 const MAX_THREADS = 16;
 
 /**
- * Informs people, once each, of wakes that cannot be typed and of messages that agents do not acknowledge. Any number
- * of processes may run it.
+ * Informs people, once each, of wakes that cannot be typed and of messages that agents have not acknowledged. Any
+ * number of processes may run it.
  */
 export async function tellPeople({ store, changes }: Deps): Promise<void> {
   for (const { workspace, wakeId } of await store.wakesWithNews(AT_ONCE)) {
@@ -29,7 +29,10 @@ export async function tellPeople({ store, changes }: Deps): Promise<void> {
   }
 }
 
-/** Reports the news of a wake in each thread that waits for its agent, at most 16. Returns the ids of these threads. */
+/**
+ * Reports the news of a wake in each thread with messages that wait for its agent, at most 16 threads. Returns the ids
+ * of these threads.
+ */
 async function tellOfWake(tx: Tx, workspace: string, wakeId: string): Promise<readonly string[]> {
   const agent = (await tx.wake(wakeId))?.agentId;
   if (agent === undefined) return [];
@@ -64,7 +67,7 @@ async function tellFailed(tx: Tx, place: LockedThread, wake: Wake, by: Principal
   await note(tx, by, "wake_failed", { wake_id: wakeId, agent_id: agentId, outcome: lastOutcome }, threadId);
 }
 
-/** Informs the thread's owner and the orchestrator. */
+/** Informs the thread's owner and the orchestrator that a person keeps the wake from being typed. */
 async function tellDeferred(tx: Tx, place: LockedThread, wake: Wake, by: Principal): Promise<void> {
   const { orchestrator } = await tx.policy();
   const { thread, participants } = place;
@@ -91,7 +94,7 @@ async function tellDialog(tx: Tx, place: LockedThread, wake: Wake, by: Principal
   await note(tx, by, "needs_human", { wake_id: wakeId, agent_id: agentId, title: blockedTitle }, threadId);
 }
 
-/** No session of the agent could be started in place of the one that ended. */
+/** Escalates that no session of the agent could be started in place of the one that ended. */
 async function tellFallback(tx: Tx, place: LockedThread, wake: Wake, by: Principal): Promise<void> {
   const { threadId } = place.thread;
   const { agentId, wakeId } = wake;

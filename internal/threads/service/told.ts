@@ -3,14 +3,14 @@ import { hash } from "node:crypto";
 const MOST_ENDED = 1000;
 
 /**
- * Remembers for each item the state that was sent last, so that none is sent twice in a row. Keeps all items that have
- * not ended, and the last 1,000 that have.
+ * Remembers which state of each item was sent last, so that no state is sent twice in a row. Keeps all open items, and
+ * the last 1,000 that have ended.
  */
 export class Told {
   readonly #open = new Map<string, string>();
   readonly #ended = new Map<string, string>();
 
-  /** The ids of items that had not ended in the state that was sent last. */
+  /** The ids of the items that were open in the state that was sent last. */
   get open(): readonly string[] {
     return [...this.#open.keys()];
   }

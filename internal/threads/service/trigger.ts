@@ -12,9 +12,9 @@ const LOOK_MS = 250;
 /**
  * Wakes a participant now. With `force` waits for the attempt, at most 10 s.
  * @throws DomainError `invalid`, code UNKNOWN_RECIPIENT, for an agent that does not take part; `precondition`, code
- * UNMANAGED_RUNTIME, for a person, and for an agent once it was found that no runtime knows it; `denied` if `force` is
- * set and the caller is not an operator; `precondition`, code HUMAN_INPUT_COLLISION, if a draft or a dialog blocks a
- * forced wake, which then waits for its end
+ * UNMANAGED_RUNTIME, for a person, and for an agent that was found unreachable and of which no runtime has ever
+ * confirmed a session; `denied` if `force` is set and the caller is not an operator; `precondition`, code
+ * HUMAN_INPUT_COLLISION, if a draft or a dialog blocks a forced wake, which then waits until that is gone
  */
 export async function triggerParticipant(
   deps: ServiceDeps,
@@ -62,7 +62,7 @@ export async function triggerParticipant(
   };
 }
 
-/** The wake after its forced attempt, or its present state if that takes too long. */
+/** The wake after its forced attempt, or as it is now if the attempt takes too long. */
 async function attempted(deps: ServiceDeps, workspace: string, wake: Wake, signal: AbortSignal): Promise<Wake> {
   const { store, changes, clock } = deps;
   const end = clock.monotonicMs() + FORCED_MS;

@@ -22,9 +22,9 @@ const AT_ONCE = 100;
 const BATCH = 500;
 
 /**
- * Does work that falls due with time: passes escalations that no one has acknowledged to the operators, informs people
- * of wakes that cannot be typed, and erases messages of closed threads after the workspace's retention. Any number of
- * processes may run it.
+ * Does the work that falls due as time passes: passes escalations that no one has acknowledged to the operators,
+ * informs people of wakes that cannot be typed, and erases messages of closed threads after the workspace's retention.
+ * Any number of processes may run it.
  */
 export class Upkeep implements Task {
   readonly #deps: UpkeepDeps;

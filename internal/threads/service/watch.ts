@@ -17,9 +17,11 @@ const MESSAGES = 200;
 const LOOK_MS = 2000;
 const AWAY_MS = 500;
 const HEARTBEAT_MS = 15_000;
-/** The newest wakes of an agent that are read after a notification. Rarely do more begin and end between two reads. */
+/**
+ * How many of an agent's newest wakes are read after a notification. Rarely do more begin and end between two reads.
+ */
 const NEWEST = 3;
-/** The newest wakes that a stream begins with, in any state. */
+/** How many of the newest wakes, in any state, a stream begins with. */
 const RECENT = 50;
 
 /**
@@ -52,7 +54,7 @@ interface Page {
   readonly next: string | undefined;
 }
 
-/** `agent`: only wakes and escalations of this agent, the caller; absent: those of all. */
+/** `agent`: the caller, if it may see only its own wakes and escalations; absent: those of all agents are shown. */
 interface Whose {
   readonly agent?: string;
 }
@@ -167,7 +169,7 @@ class ThreadsWatch {
     }
   }
 
-  /** The ids of threads whose state differs from the one that was sent. */
+  /** The ids of threads whose state differs from the state that was sent last. */
   async #changed(reads: Reads): Promise<readonly string[]> {
     const changed: string[] = [];
     for await (const { threads } of this.#pages(reads)) {
@@ -184,7 +186,7 @@ class ThreadsWatch {
     const isIn = members.some((one) => one.agentId === agent);
     if (!isIn && !seesAll(roleClassOf(this.#caller, await reads.policy()))) return;
     if (!this.#seqs.has(threadId)) {
-      // The thread is new to the caller, which gets it before its first message.
+      // The thread is new to the caller, so it is sent before its first message.
       this.#seqs.set(threadId, Math.min(this.#after.get(threadId) ?? 0, found.lastSeq));
       yield* this.#threadIfNews(reads, found, isIn);
     }
@@ -207,7 +209,7 @@ class ThreadsWatch {
     if (this.#threads.isNews(threadId, view)) yield { thread: view };
   }
 
-  /** Yields the wakes and escalations whose state differs from the one that was sent. */
+  /** Yields the wakes and escalations whose state differs from the state that was sent last. */
   async *#work(reads: Reads, whose: Whose, also: readonly Wake[]): AsyncGenerator<ThreadsUpdate, void, undefined> {
     const open = await reads.openWakes(this.#wakes.open, whose.agent);
     const wakes = new Map([...also, ...open].map((wake) => [wake.wakeId, wake]));

@@ -28,9 +28,9 @@ const OVERLAP = "15 seconds";
 const RETRY = { firstMs: 100, maxMs: 5000, factor: 2 };
 
 /**
- * Notifies of commits: at once in this process, and in others by NOTIFY after the commit, at most every 20 ms, on
- * connections of its own. It also polls for changed threads, since notifications may be lost: every second, or four
- * times a second while they do not arrive, as behind a pooler in transaction mode.
+ * Notifies of commits: subscribers in this process at once, other processes by NOTIFY over a connection of its own, at
+ * most every 20 ms. It also polls for changed threads, since notifications may be lost: every second, or four times a
+ * second while no notifications arrive, as behind a pooler in transaction mode.
  */
 export class ChangesFeed implements Changes, Task {
   readonly #deps: Deps;
@@ -41,7 +41,7 @@ export class ChangesFeed implements Changes, Task {
   #wake = Promise.withResolvers<void>();
   #probe: string | undefined;
   #heardProbe = true;
-  /** A warning that probes are not received has been logged; false again once one is received. */
+  /** A warning that probes do not arrive has been logged; false again once a probe arrives. */
   #isLoggedDeaf = false;
   #isListening = false;
 

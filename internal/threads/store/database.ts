@@ -15,7 +15,7 @@ export type DatabaseAddress =
 const POOL = 10;
 const STATEMENT_MS = 5000;
 const IDLE_MS = 10_000;
-/** Longer than the server's own limit: a server that does not answer by then counts as unavailable. */
+/** Longer than `STATEMENT_MS`, the server's own limit: a server that has not answered by then counts as unavailable. */
 const ANSWER_MS = 10_000;
 const INT8 = 20;
 const TRIES = 4;

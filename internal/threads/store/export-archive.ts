@@ -10,7 +10,7 @@ const PAGE = 200;
 
 /**
  * Writes everything of all workspaces as of one instant, as lines of JSON that end in a line feed, and records the
- * export in each audit trail. Awaits `write`, so that a slow reader slows it down. Returns the number of rows.
+ * export in each audit trail. Awaits `write`, so that a slow reader slows the export down. Returns the number of rows.
  * @throws DomainError `unavailable` if the connection breaks; the archive then has no last line
  */
 export async function exportArchive(pool: Pool, write: (line: string) => Promise<void>): Promise<number> {
@@ -19,7 +19,7 @@ export async function exportArchive(pool: Pool, write: (line: string) => Promise
     const state = await schemaState(pool);
     const client = await pool.connect();
     try {
-      // One snapshot, which later commits do not change.
+      // All tables are read from one snapshot, which later commits do not change.
       await client.query("begin isolation level repeatable read read only");
       const rows = await writeAll(client, "name" in state ? state.name : "", write);
       await client.query("commit");

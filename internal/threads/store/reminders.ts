@@ -66,7 +66,7 @@ export async function remind(client: PoolClient, { workspace, agentId, threads }
   return isChanged;
 }
 
-/** Records that a wake has named the messages again that a reminder made wait. */
+/** Records that a wake has again named the messages that a reminder made wait. */
 export async function typedAgain(
   client: PoolClient,
   workspace: string,

@@ -203,9 +203,9 @@ create table threads.revoked (
 `;
 
 /**
- * Adds reminders and news. While `again_seq` is set, messages that were given and not acknowledged wait again;
- * `reminders` counts the reminders, 3: people are to be shown the messages, 4: they have been. A wake's events are in
- * `news` until people are informed, then in `told`.
+ * Adds reminders and news. While `again_seq` is set, messages that were given and not acknowledged wait again.
+ * `reminders` counts the reminders; 3: people are to be shown the messages, 4: people have been shown them. A wake's
+ * events are in `news` until people are informed, then in `told`.
  */
 export const SCHEMA_2 = `
 alter table threads.participant

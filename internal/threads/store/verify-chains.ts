@@ -13,11 +13,11 @@ interface Link {
   readonly seq: number;
   readonly prevHash: string;
   readonly hash: string;
-  /** Computes the hash of the row's fields, given that of the row before it. */
+  /** Computes the row's hash from its fields and the hash of the row before it. */
   readonly computed: (prevHash: string) => string;
 }
 
-/** The end of a chain before its rows are read. Rows that are added meanwhile come after it. */
+/** The last row of a chain when its verification begins. Rows that are added meanwhile come after it. */
 interface Head {
   readonly seq: number;
   readonly hash: string;
@@ -45,7 +45,7 @@ export async function verifyChains(all: All): Promise<ChainReport> {
   return { checked, broken };
 }
 
-/** Stops at the first broken row. */
+/** Verifies one chain up to its first broken row. */
 async function verifyChain(
   head: Head,
   page: (afterSeq: number) => Promise<readonly Link[]>,
@@ -85,7 +85,7 @@ async function messagePage(all: All, threadId: string, afterSeq: number): Promis
   return page.map((row) => {
     const message = rows.messageOf(row);
     const body = row["body_hash"] as string;
-    // An erased row proves its place in the chain, not its text.
+    // An erased message still proves its place in the chain, but no longer its text.
     const isWhole = message.erased || body === bodyHash(message.text, message.metadata);
     return {
       ...{ ...hashesOf(row), seq: message.seq },

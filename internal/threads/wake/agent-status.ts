@@ -2,7 +2,7 @@ import { DomainError } from "../../base/errors.ts";
 import type { RuntimeStatus } from "../domain/runtimes.ts";
 import type { WakeWorkerDeps } from "./wake-worker-deps.ts";
 
-/** Returns the current status of an agent; undefined: no runtime of it answers. */
+/** Returns the current status of an agent; undefined: no runtime of the agent answers. */
 export async function agentStatus(
   { runtimes, logger }: Pick<WakeWorkerDeps, "runtimes" | "logger">,
   { workspace, agentId }: { readonly workspace: string; readonly agentId: string },

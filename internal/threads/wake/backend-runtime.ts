@@ -44,7 +44,7 @@ export class BackendRuntime implements Runtime {
     return known(this.#backend.getNudge(requestId, signal));
   }
 
-  /** A session without a terminal cannot take back a queued text: its receipt stays as it is. */
+  /** A session without a terminal cannot take back a queued text; the text's receipt is then returned unchanged. */
   async cancel(requestId: string, signal: AbortSignal): Promise<WakeReceipt | undefined> {
     try {
       return await known(this.#backend.cancelNudge(requestId, signal));

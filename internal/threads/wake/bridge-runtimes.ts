@@ -18,9 +18,9 @@ export interface BridgePlace {
   readonly audience: string;
 }
 
-/** All servers call with this name, so that each finds the receipts of the others. */
+/** The caller's name, which is the same for all servers, so that each finds the receipts of the others. */
 const SUBJECT = "threads";
-/** Lookups within this time share a list. */
+/** Lookups within this time share one list of sessions. */
 const LIST_MS = 1000;
 
 /** Finds agents by the sessions of a bridge. An agent's id is its session's address, its workspace the project. */
@@ -86,7 +86,7 @@ export class BridgeRuntimes implements Runtimes, SessionSpawner, Disposable {
     }
   }
 
-  /** The last list, if it is not too old. */
+  /** The sessions of the last list; none if the list is too old. */
   #recent(workspace: string): readonly GetSessionResponse[] {
     const known = this.#lists.get(workspace);
     return known !== undefined && this.#clock.monotonicMs() - known.at < LIST_MS ? known.sessions : [];
@@ -151,7 +151,7 @@ function runtimeOf(bridge: OpenBridge, session: GetSessionResponse): Runtime {
         const status = await backend.status(signal);
         return { ...status, agentSessionId: status.agentSessionId ?? (agentSessionId || undefined) };
       },
-      // The connection serves all sessions.
+      // Stays open: the connection serves all sessions.
       [Symbol.asyncDispose]: async () => {},
     },
   );

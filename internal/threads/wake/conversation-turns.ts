@@ -5,12 +5,12 @@ import type { NamedConversation, WakeStore, WakeTarget } from "../domain/wake-st
 
 type Taken = Awaited<ReturnType<TurnRunner["take"]>>;
 
-/** Turns without proof within 15 minutes after which a conversation rests. */
+/** How many turns without proof within 15 minutes keep a conversation from being resumed. */
 const FAILURES = 3;
 
 /**
- * Takes the conversation of an agent without a live runtime, if the policy `unmanaged` allows that and the agent cannot
- * be running elsewhere. A conversation is resumed at most `resume_max` times for a wake, and not when it is stale.
+ * Takes the conversation of an agent without a live runtime, if the policy `unmanaged` allows it and the agent is not
+ * known to run elsewhere. A conversation is resumed at most `resume_max` times for a wake, and not when it is stale.
  */
 export async function takeConversation(
   wakes: Pick<WakeStore, "conversation">,

@@ -18,7 +18,7 @@ import type { WakeWorkerDeps } from "./wake-worker-deps.ts";
 
 type Deps = Pick<WakeWorkerDeps, "store" | "wakes" | "logger"> & { readonly by: string };
 
-/** How a step ended; the wake is deferred by it. */
+/** The result of a step, after which the wake is deferred. */
 export interface Recovered {
   /** Absent: after a back-off, because the bridge did not answer. */
   readonly againMs?: number;
@@ -32,7 +32,7 @@ const SOON_MS = 1000;
 const PEOPLE_MS = 30_000;
 /** The errors of a start that a retry cannot fix. */
 const FINAL: ReadonlySet<string> = new Set(["invalid", "denied", "precondition", "not-found", "unimplemented"]);
-/** The outcomes of texts that the agent may have. */
+/** The outcomes after which the agent may have received the text. */
 const GIVEN: ReadonlySet<string> = new Set(["submitted", "unknown", "stranded"]);
 const SUMMARY_BYTES = 8192;
 const SUMMARY_THREADS = 4;
@@ -49,7 +49,7 @@ export class Recovery {
     this.#starter = starter;
   }
 
-  /** Takes the next step. Undefined: another process has the wake now, or the agent is not recovered. */
+  /** Takes the next step. Undefined: another process has claimed the wake, or the agent cannot be recovered. */
   async next(attempts: readonly WakeAttempt[], policy: Policy, signal: AbortSignal): Promise<Recovered | undefined> {
     const { wakes, by } = this.#deps;
     const { workspace, wake } = this.#claimed;
@@ -133,7 +133,10 @@ export function isFresh(attempts: readonly WakeAttempt[], sessionId: string): bo
   return own.some(({ kind }) => kind === "spawn") && !own.some(({ outcome = "" }) => GIVEN.has(outcome));
 }
 
-/** The first text for a session that was spawned: what waits, and a digest of these threads of at most 8 KiB. */
+/**
+ * The first text for a session that was spawned: a line about the waiting messages, and digests of the first four
+ * threads, of at most 8 KiB in all.
+ */
 export async function firstText(
   { store }: Pick<WakeWorkerDeps, "store">,
   { workspace, wake }: ClaimedWake,

@@ -19,7 +19,10 @@ const FOLLOW = { firstMs: 250, maxMs: 5000, factor: 1.6 };
 const DEFER_MS = 5000;
 const TTL_MS = 30 * 60_000;
 const URGENT_TTL_MS = 2 * 3_600_000;
-/** A sidecar remembers ended nudges for at least this long. After that, an unknown nudge may have been typed. */
+/**
+ * A sidecar remembers ended nudges for at least this long. After that, a nudge that it does not know may have been
+ * typed.
+ */
 const REMEMBERED_MS = 24 * 3_600_000;
 const SENDER = "threads";
 
@@ -33,7 +36,7 @@ export class WakeRun {
     this.#claimed = claimed;
   }
 
-  /** Never throws: after a failure it releases the wake, and the process that claims it next tries again. */
+  /** Never throws: after a failure it releases the wake, and the next process that claims the wake tries again. */
   async run(signal: AbortSignal): Promise<void> {
     const { logger, wakes, by, clock } = this.#deps;
     const { wake, workspace } = this.#claimed;
@@ -179,7 +182,7 @@ export class WakeRun {
     await this.#settle(intent, await taken.run(turn, signal));
   }
 
-  /** Ends an attempt whose session has ended, by its last receipt. */
+  /** Ends an attempt whose session has ended, with the nudge's last receipt. */
   async #settleLast(open: WakeAttempt, starter: SessionSpawner, signal: AbortSignal): Promise<void> {
     const { workspace } = this.#claimed;
     const { requestId, sessionId } = open;
@@ -311,8 +314,8 @@ function receiptOf(outcome: NudgeOutcomeWord, error: string): WakeReceipt {
 }
 
 /**
- * Whether the wake was taken back because a person blocked it for too long. Unless it is forced, it is typed only when
- * the keys are quiet.
+ * Whether the wake was taken back because a person blocked it for too long. Its text is typed once the keys are quiet,
+ * or once an operator forces the wake.
  */
 function wasTakenBack({ lastOutcome, blockedBy: by, force }: Wake): boolean {
   return lastOutcome === "cancelled" && causeOf(by) === "person" && !force;

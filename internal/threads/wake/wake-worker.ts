@@ -16,8 +16,8 @@ const REMIND_MS = 5000;
 const FORGOTTEN = "unacknowledged messages cannot be read";
 
 /**
- * Wakes idle agents that have waiting messages. Every process runs one. The process that claims a wake works on it; if
- * it is killed, the next one finds all that it needs in the database.
+ * Wakes agents that have waiting messages. Every process runs one. The process that claims a wake works on it; if it is
+ * killed, another process finds all that it needs in the database.
  */
 export class WakeWorker implements Task {
   readonly #deps: WakeWorkerDeps;
@@ -56,7 +56,7 @@ export class WakeWorker implements Task {
         if (!failing) logger.warn({ err }, "wakes cannot be claimed");
         failing = true;
       }
-      // A burst of notifications causes one claim.
+      // Waits a moment, so that a burst of notifications causes one claim.
       const poked = this.#poke.promise.then(() => clock.sleep(10, signal).catch(() => {}));
       await within(clock, LOOK_MS, poked, signal);
       this.#poke = Promise.withResolvers<void>();
