@@ -21,8 +21,8 @@ const DRAIN_MS = 200;
  */
 export function spawnControlClient(options: ControlClientOptions, stdio: StdioOptions): ChildProcess {
   const { tmuxProgram, socketPath, session, env } = options;
-  // -N: a client that comes before the server must not start a server of its own on our socket. -E: our environment
-  // must not enter the session.
+  // -N: a client that connects before the server listens must not start another server on our socket. -E: our
+  // environment must not enter the session.
   const attach = ["attach-session", "-E", "-t", `=${session}`, "-f", "ignore-size,no-output"];
   // detached: a Ctrl-C at our terminal must not end the client, because we may still need tmux to end gracefully.
   return spawn(tmuxProgram, ["-N", "-u", "-S", socketPath, "-C", ...attach], {
@@ -53,18 +53,18 @@ class ControlConnection implements ByteStream {
     };
     const gone = new AbortController();
     child.stdout?.on("data", (chunk: Buffer) => events.onBytes(chunk));
-    child.stderr?.on("error", () => {}); // its exit reports the failure
+    child.stderr?.on("error", () => {}); // the child's exit reports the failure
     child.stderr?.on("data", (chunk: Buffer) => {
       this.#stderr = (this.#stderr + chunk.toString()).slice(-200);
     });
-    // The server itself holds the other ends: an error there is followed by the end of the client.
+    // The server itself holds the other ends of the pipes; after an error on one of them the client ends too.
     child.stdin?.on("error", () => this.#drop("the pipe to tmux broke"));
     child.stdout?.on("error", () => this.#drop("the pipe from tmux broke"));
     child.on("error", (err) => {
       this.#reason ??= `cannot run ${tmuxProgram}: ${err.message}`;
       close();
     });
-    // The server has the other ends too: a hanging server would keep them open.
+    // The server holds the other ends of the pipes, so a hanging server would keep them open.
     child.on("exit", () => {
       clock.sleep(DRAIN_MS, gone.signal).then(
         () => this.#closePipes(),

@@ -11,7 +11,7 @@ export interface ForkedCommandsOptions {
   readonly tmuxProgram: string;
   readonly socketPath: string;
   readonly env: Environment;
-  /** The longest run of one tmux program, which is then killed. Default 2000. */
+  /** How long one tmux program may run before it is killed, ms. Default 2000. */
   readonly timeoutMs?: number;
 }
 
@@ -32,9 +32,9 @@ interface Waiting extends PromiseWithResolvers<readonly string[]> {
 }
 
 /**
- * Runs commands by starting tmux programs, in order. A program takes 6 ms, a command of an attached client 0.2 ms, so
- * plain commands that are requested at the same time share a program. For servers that other programs use too: tmux
- * 3.3a crashes, with every session on it, if a session is created or closed while a control client attaches.
+ * Runs commands in order by starting tmux programs. Starting a program takes 6 ms, a command of an attached client 0.2
+ * ms, so plain commands that are requested at the same time share a program. For servers that other programs use too:
+ * tmux 3.3a crashes, and ends all its sessions, if a session is created or closed while a control client attaches.
  */
 export class ForkedCommands implements Commands {
   readonly #options: ForkedCommandsOptions;
@@ -67,7 +67,7 @@ export class ForkedCommands implements Commands {
     await Promise.resolve(); // commands that are requested in the same turn join the batch
     if (this.#waiting === batch) this.#waiting = [];
     const mark = `gt${randomBytes(8).toString("hex")}`;
-    // If tmux refuses a command, it skips only the rest of that line, so the mark is missing.
+    // If tmux refuses a command, it skips the rest of that line, so only that command's mark is missing.
     const lines = batch.map(({ line }, index) => `${line} ; display-message -p ${mark}-${index}`);
     try {
       answerAll(batch, await this.#run(lines.join("\n")), mark);
@@ -90,7 +90,7 @@ export class ForkedCommands implements Commands {
     const child: ChildProcess = spawn(tmuxProgram, ["-N", "-u", "-S", socketPath, "source-file", "-"], {
       env: withoutTmux(env),
       stdio: "pipe",
-      detached: true, // so that a Ctrl-C at our terminal does not kill it
+      detached: true, // so that a Ctrl-C at our terminal does not kill tmux
       timeout: timeoutMs,
       killSignal: "SIGKILL",
     });
@@ -106,13 +106,16 @@ export class ForkedCommands implements Commands {
     }
     child.on("error", (err) => reject(new TmuxUnavailableError(err.message, false)));
     child.on("close", (code) => resolve({ code, ...outputs }));
-    child.stdin?.on("error", () => {}); // if it ends before it has read everything, its exit reports the failure
+    child.stdin?.on("error", () => {}); // if tmux ends before it has read everything, its exit reports the failure
     child.stdin?.end(`${line}\n`);
     return promise;
   }
 }
 
-/** Each command's lines precede its mark; tmux's messages about refused commands are in the commands' order. */
+/**
+ * Settles each command of the batch. A command's output precedes its mark; tmux's messages about refused commands come
+ * in the order of the commands.
+ */
 function answerAll(batch: readonly Waiting[], { out, err }: Ran, mark: string): void {
   const lines = linesOf(out);
   const words = [...linesOf(err)];

@@ -25,7 +25,10 @@ export interface ServerExit {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** A private tmux server as a direct child, so that its end is seen at once. Used once. */
+/**
+ * A private tmux server as a direct child of this process, so that its end is noticed at once. Use an instance only
+ * once.
+ */
 export class TmuxServer implements Task {
   readonly #deps: { readonly clock: Clock; readonly logger: Logger };
   readonly #options: TmuxServerOptions;
@@ -61,7 +64,7 @@ export class TmuxServer implements Task {
     const child = spawn(tmuxProgram, ["-u", "-S", socketPath, "-f", configPath, "-D"], {
       env: withoutTmux(env),
       stdio: ["ignore", "ignore", "pipe"],
-      detached: true, // otherwise the keys of our own terminal, above all ^C, would end the server too
+      detached: true, // otherwise keys such as ^C at our own terminal would also end the server
     });
     this.#child = child;
     const gone = this.#untilGone(child);
@@ -91,7 +94,8 @@ export class TmuxServer implements Task {
     });
     child.on("exit", (code, signal) => {
       this.#exit = { code, signal };
-      // Its last output is already in the pipe, and a job of the server may hold the other end for much longer.
+      // The server's last output is already in the pipe, and a job that it started may hold the other end for much
+      // longer.
       setImmediate(() => child.stderr?.destroy());
     });
     child.on("close", () => resolve());
@@ -99,8 +103,8 @@ export class TmuxServer implements Task {
   }
 
   /**
-   * Stops it by kill-server first (clients leave in order), then TERM, then KILL: a hanging client can block the first
-   * two.
+   * Stops the server with kill-server, which lets clients leave in order, then TERM, then KILL: a hanging client can
+   * block the first two.
    */
   async #stopOnAbort(stop: AbortSignal, gone: AbortSignal, child: ChildProcess): Promise<void> {
     await aborted(stop);
@@ -115,14 +119,14 @@ export class TmuxServer implements Task {
   #killServer(): void {
     const { tmuxProgram, socketPath, env, stopStepMs = 1000 } = this.#options;
     const limits = { env: withoutTmux(env), timeout: stopStepMs, killSignal: "SIGKILL" } as const;
-    // A failure is ignored: the next step follows.
+    // A failure is ignored, because the next step follows anyway.
     execFile(tmuxProgram, ["-N", "-S", socketPath, "kill-server"], limits, () => {});
   }
 }
 
 /**
  * Removes a socket on which no server listens any more. tmux itself would silently replace a live server's socket.
- * @throws DomainError `already-exists` when a server answers, or when it is another kind of file
+ * @throws DomainError `already-exists` when a server answers, or when another kind of file has that path
  */
 async function removeStaleSocket(socketPath: string): Promise<void> {
   const state = await probeSocket(socketPath);
@@ -139,7 +143,7 @@ async function removeStaleSocket(socketPath: string): Promise<void> {
   await unlink(socketPath).catch(() => {});
 }
 
-/** The longest path in a `sockaddr_un`, with its closing NUL. */
+/** The longest path that fits a `sockaddr_un` together with its closing NUL. */
 const MAX_SOCKET_PATH_BYTES = 107;
 
 function checkSocketPath(socketPath: string): void {

@@ -12,12 +12,12 @@ export interface TmuxVersion {
   readonly text: string;
 }
 
-/** The first version with control clients without output, subscriptions and `-D`. */
+/** The first version that has `-D`, subscriptions, and control clients without pane output. */
 const OLDEST = { major: 3, minor: 2, suffix: "" };
 const PROBE_MS = 5000;
 
 /**
- * The version of a tmux program that is new enough.
+ * Returns the version of a tmux program, if it is new enough.
  * @throws DomainError `precondition` when it is missing, cannot be run, or is older than 3.2
  */
 export async function probeVersion(tmuxProgram: string, env: Environment): Promise<TmuxVersion> {
@@ -25,8 +25,8 @@ export async function probeVersion(tmuxProgram: string, env: Environment): Promi
 }
 
 /**
- * The version that `tmux -V` printed. @throws DomainError `precondition` when there is none in it, or one older than
- * 3.2
+ * Parses the version that `tmux -V` printed. @throws DomainError `precondition` when the text contains no version, or
+ * one older than 3.2
  */
 export function usableVersion(printed: string): TmuxVersion {
   const version = parseVersion(printed);

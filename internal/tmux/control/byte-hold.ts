@@ -1,5 +1,6 @@
 /**
- * Bytes kept from one chunk to the next, in memory that is reused: every byte is copied once, however many chunks come.
+ * Bytes that are kept from one chunk to the next, in memory that doubles when it is full, so that copying takes linear
+ * time however many chunks come.
  */
 export class ByteHold {
   #memory = Buffer.alloc(0);

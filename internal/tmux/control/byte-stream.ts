@@ -1,9 +1,9 @@
-/** Both directions of an attached control client, which other code runs. */
+/** Both directions of an attached control client; other code runs the client. */
 export interface ByteStream {
   write(text: string): void;
   /** Ends the writing side: tmux lets the client go, and the stream closes. */
   end(): void;
-  /** Closes it now, whatever the other end does. */
+  /** Closes the stream now, whatever the other end does. */
   destroy(): void;
 }
 
@@ -13,8 +13,5 @@ export interface StreamEvents {
   onClosed(reason: string): void;
 }
 
-/**
- * Opens a new stream for each call, and calls `events` only after it has returned. May throw if there is nothing to
- * open.
- */
+/** Opens a new stream for each call; calls `events` only after it has returned. May throw if it cannot open one. */
 export type OpenStream = (events: StreamEvents) => ByteStream;

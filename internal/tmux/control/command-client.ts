@@ -13,11 +13,11 @@ import { commandRequest, type SentRequest, scriptRequest } from "./requests.ts";
 export type { Notification } from "./control-stream.ts";
 
 export interface CommandClientOptions {
-  /** The byte stream of a control client, for each attach. */
+  /** Opens the byte stream of a new control client for each attach. */
   readonly open: OpenStream;
-  /** How long the server may owe an answer before the client gives it up and attaches again. Default 2000. */
+  /** How long an answer may take before the client detaches and attaches again, ms. Default 2000. */
   readonly timeoutMs?: number;
-  /** Commands written and not yet answered; more wait. Default 64. */
+  /** The most commands that are written and not yet answered; further ones wait. Default 64. */
   readonly maxInFlight?: number;
   /** Called when the other end of a stream turns out not to speak control mode, once for each stream. */
   readonly onForeign?: () => void;
@@ -32,9 +32,8 @@ const NO_SESSION = /^(no sessions|can't find session)/;
  * Commands for a tmux server over one attached control client that gets no pane output. Attaches again, with back-off,
  * whenever the client ends or the server does not answer; while it is not attached every command fails at once.
  *
- * On a server with other sessions keep one client rather than attach for each call: tmux 3.3a was seen to crash when a
- * session is created or closed at the moment at which a control client connects, but not while one is attached or
- * leaves.
+ * On a server with other sessions, keep one client instead of attaching for each call: tmux 3.3a was seen to crash when
+ * a session was created or closed at the moment when a control client attached, but not while one was attached or left.
  */
 export class CommandClient implements Commands, Task {
   readonly #deps: { readonly clock: Clock; readonly logger: Logger };
@@ -63,8 +62,8 @@ export class CommandClient implements Commands, Task {
   }
 
   /**
-   * The number of clients that ended since a command was last answered: several in a row mean that the server hangs or
-   * is gone.
+   * The number of clients that have ended since a command was last answered. Several in a row mean that the server
+   * hangs or is gone.
    */
   get failures(): number {
     return this.#connection?.answered ? 0 : this.#failures;
@@ -88,7 +87,7 @@ export class CommandClient implements Commands, Task {
     }
   }
 
-  /** Resolves while attached (at once, or at the next attach); rejects with the signal's reason. */
+  /** Resolves at once if attached, otherwise at the next attach. Rejects with the signal's reason. */
   attached(signal: AbortSignal): Promise<void> {
     return raceSignal(this.#attached.promise, signal);
   }
@@ -102,8 +101,8 @@ export class CommandClient implements Commands, Task {
   }
 
   /**
-   * Calls `listener` for each notification (name without the `%`), `exit` included. It must not throw. Returns a
-   * function that stops the calls.
+   * Calls `listener` for each notification (name without the `%`), `exit` included. The listener must not throw.
+   * Returns a function that unsubscribes it.
    */
   onNotification(listener: (notification: Notification) => void): () => void {
     this.#listeners.add(listener);

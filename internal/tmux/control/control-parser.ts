@@ -9,7 +9,7 @@ export interface ControlBlock {
   readonly number: number;
   /** Bit 0: the command came from this client's stdin. */
   readonly flags: number;
-  /** True if `%end` closed it, false for `%error`. */
+  /** True if `%end` closed the block, false if `%error` did. */
   readonly ok: boolean;
   /** The body as UTF-8 text, one entry per line; invalid bytes become U+FFFD. */
   readonly body: readonly string[];
@@ -23,11 +23,11 @@ export type ControlEvent =
   | ControlBlock
   /** A line `%name rest` outside of every block; `rest` is everything after the first blank. */
   | { readonly type: "notification"; readonly name: string; readonly rest: string }
-  /** tmux lets this client go; empty reason when it gives none. */
+  /** tmux detaches this client; the reason is empty if tmux gives none. */
   | { readonly type: "exit"; readonly reason: string }
   /** A line outside of every block that does not begin with `%`. */
   | { readonly type: "stray"; readonly line: string }
-  /** A line or a body over its limit; reported once, at the byte that exceeded it. The part held so far is dropped. */
+  /** A line or a body that exceeds its limit: reported once, as soon as it does. The part held so far is dropped. */
   | { readonly type: "overflow"; readonly part: "line" | "body"; readonly limitBytes: number };
 
 export interface ControlParserOptions {
@@ -49,7 +49,7 @@ interface OpenBlock {
   readonly flags: number;
   /** ` T N F\n`, with which the closing line must end. */
   readonly tail: Buffer;
-  /** Bytes of the body that hold no complete closing line. */
+  /** The number of bytes of the body that have been searched and contain no complete closing line. */
   searched: number;
   truncated: boolean;
 }
@@ -69,12 +69,12 @@ export class ControlParser {
     this.#limits = { ...LIMITS, ...options };
   }
 
-  /** True in the middle of a block. */
+  /** True while a block is incomplete. */
   get inBlock(): boolean {
     return this.#open !== undefined;
   }
 
-  /** The events that are complete with this chunk, in order. The chunk may be reused afterwards. */
+  /** Returns the events that this chunk completes, in order. The chunk may be reused afterwards. */
   push(chunk: Uint8Array): ControlEvent[] {
     const events: ControlEvent[] = [];
     const data = this.#hold.with(chunk);
@@ -148,7 +148,7 @@ export class ControlParser {
       open.truncated = true;
     }
     if (!open.truncated) return at;
-    // The kept bytes have been searched except for an incomplete end, so the first of them never counts as a line's
+    // The search continues behind the part that has been searched, so the first kept byte is never taken for a line's
     // start.
     const keep = Math.max(at, data.length - open.tail.length - ERROR.length);
     open.searched = Math.max(0, open.searched - (keep - at));
@@ -156,7 +156,7 @@ export class ControlParser {
   }
 }
 
-/** The first byte of a body is at a line's start. */
+/** Whether `word` is at `at`, at the start of a line. `start`: the start of the body, which also starts a line. */
 function isWordAtLineStart(data: Buffer, start: number, at: number, word: Buffer): boolean {
   if (at < start) return false;
   if (at > start && data[at - 1] !== LF) return false;

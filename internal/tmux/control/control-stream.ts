@@ -7,7 +7,7 @@ import { ReplyQueue, type Request } from "./reply-queue.ts";
 export interface ControlStreamOptions {
   /** Both directions of an attached control client. */
   readonly open: OpenStream;
-  /** How long the server may owe an answer before it counts as hung. */
+  /** How long an answer may take before the server counts as hung, ms. */
   readonly timeoutMs: number;
   readonly maxInFlight: number;
   readonly maxWaiting: number;
@@ -21,23 +21,22 @@ export interface Notification {
 export interface ControlStreamEvents {
   onReady(): void;
   onNotification(notification: Notification): void;
-  /** Called at most once, when the other end sends something that tmux never sends: it does not speak control mode. */
+  /**
+   * Called at most once, when the other end sends something that tmux never sends, and so does not speak control mode.
+   */
   onForeign(): void;
 }
 
 /** How long a client that was asked to leave may take before its stream is cut. */
 const LEAVE_MS = 500;
-/**
- * If this process itself was stalled, the answer may have arrived without having been read: it is read within this
- * time.
- */
+/** The extra time to read an answer that has arrived unread because this process itself was stalled. */
 const SECOND_LOOK_MS = 50;
 /** Longest time that one reply may take to arrive. */
 const LONGEST_REPLY_MS = 30_000;
 
 /**
- * Control mode over one byte stream, from its start to its end. Its input is hostile: the server may be the agent's
- * own. Used once.
+ * Control mode over one byte stream, from its start to its end. Its input is untrusted, because the server may be the
+ * agent's own. Use an instance only once.
  */
 export class ControlStream {
   readonly #clock: Clock;
@@ -52,7 +51,7 @@ export class ControlStream {
   #answered = false;
   #foreign = false;
   #progressMs = 0;
-  /** When the open block began; monotonic. */
+  /** When the open block began, monotonic, ms. */
   #blockMs: number | undefined;
   #wakeWatchdog = () => {};
 
@@ -68,7 +67,7 @@ export class ControlStream {
     return this.#answered;
   }
 
-  /** Resolves with the reason why it ended; every request without an answer has failed by then. */
+  /** Resolves with the reason for the end of the stream; by then every request without an answer has failed. */
   async run(signal: AbortSignal): Promise<string> {
     try {
       this.#stream = this.#options.open({
@@ -110,9 +109,7 @@ export class ControlStream {
     this.#noteOpenBlock();
   }
 
-  /**
-   * A long reply that is still arriving counts as progress; a notification does not, nor does a reply that never ends.
-   */
+  /** Counts a long reply that is still arriving as progress, but neither a notification nor a reply that never ends. */
   #noteOpenBlock(): void {
     const now = this.#clock.monotonicMs();
     this.#blockMs = this.#parser.inBlock ? (this.#blockMs ?? now) : undefined;
@@ -136,7 +133,7 @@ export class ControlStream {
       this.#answered = true;
       if (!this.#queue.accept(block)) this.#dropForeign("tmux sent a reply without a request");
     } else if (!this.#ready && block.ok) {
-      // Before this first block tmux <= 3.3a would parse our lines ahead of its own attach-session.
+      // Before this first block, tmux <= 3.3a would run our lines ahead of its own attach-session.
       this.#ready = true;
       this.#events.onReady();
     } else if (!this.#ready) {
@@ -150,7 +147,10 @@ export class ControlStream {
     this.#wakeWatchdog();
   }
 
-  /** Cuts the stream if the server owes an answer (the attach itself is the first) and sends nothing for too long. */
+  /**
+   * Cuts the stream if the server makes no progress for too long while it owes an answer; the first answer due is to
+   * the attach itself.
+   */
   async #watch(signal: AbortSignal): Promise<void> {
     this.#progressMs = this.#clock.monotonicMs();
     while (!signal.aborted) {

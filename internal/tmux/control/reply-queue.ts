@@ -6,15 +6,15 @@ import type { ControlBlock } from "./control-parser.ts";
 export interface Request {
   /** Whole lines, each with its LF. */
   readonly text: string;
-  /** Takes a block: `done` when the answer is complete, `foreign` if tmux would never send it. */
+  /** Takes a block. `done`: the answer is complete; `foreign`: tmux would never send such a block. */
   accept(block: ControlBlock): "more" | "done" | "foreign";
   fail(err: Error): void;
 }
 
 export interface ReplyQueueOptions {
-  /** Requests written and not yet answered; tmux buffers replies without a limit of its own. */
+  /** The most requests that are written and not yet answered; tmux itself buffers replies without a limit. */
   readonly maxInFlight: number;
-  /** Requests that wait to be written. */
+  /** The most requests that wait to be written. */
   readonly maxWaiting: number;
 }
 

@@ -6,8 +6,8 @@ import type { ControlBlock } from "./control-parser.ts";
 import type { Request } from "./reply-queue.ts";
 
 /**
- * The limits of a script's answer: none of ours has this many commands (4096 bytes of raw keys need the most), and
- * their replies are short.
+ * The limits of the answer to a script: no script of ours has this many commands (4096 bytes of raw keys need the
+ * most), and the replies are short.
  */
 const MAX_REPLIES = 8192;
 const MAX_REPLY_BYTES = 32 << 20;
@@ -17,7 +17,7 @@ export interface SentRequest<T> {
   readonly answer: Promise<T>;
 }
 
-/** A single plain command: exactly one block answers it. */
+/** A request for a single plain command, which exactly one block answers. */
 export function commandRequest(line: string): SentRequest<readonly string[]> {
   const name = plainCommandName(line);
   const { promise, resolve, reject } = Promise.withResolvers<readonly string[]>();
@@ -31,8 +31,8 @@ export function commandRequest(line: string): SentRequest<readonly string[]> {
 }
 
 /**
- * A list or a conditional. tmux reports neither how many blocks will come nor which is the last, so a second line
- * follows that prints `nonce`: it is a group of its own and runs even after an error.
+ * A request for a list or a conditional. tmux reports neither how many blocks will come nor which is the last, so a
+ * second line prints `nonce`; as a separate line it runs even after an error.
  */
 export function scriptRequest(line: string, nonce: string): SentRequest<readonly Reply[]> {
   const name = commandName(line);

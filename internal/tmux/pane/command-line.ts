@@ -3,7 +3,7 @@ import { DomainError } from "../../base/errors.ts";
 const NAME = /^[a-z][a-z-]*$/;
 /** Quoted strings, escaped characters and plain text; what is left over is a separator or a brace. */
 const SKIPPED = /"(?:[^"\\]|\\.)*"|'[^']*'|\\.|[^"'\\;{}]+/y;
-/** Commands that run further commands, so that the number of their replies is unknown beforehand. */
+/** Commands that run other commands, so that the number of replies is not known beforehand. */
 const COMPOUND = new Set([
   "if-shell",
   "if",
@@ -17,8 +17,8 @@ const COMPOUND = new Set([
 
 /**
  * The name of the command that a line begins with.
- * @throws DomainError `invalid` for lines that tmux would not answer, or that would detach the client: empty, a
- * comment, an assignment, or with a line break.
+ * @throws DomainError `invalid` for lines that tmux would not answer, or that would detach the client: an empty line, a
+ * comment, an assignment, or a text with a line break or NUL.
  */
 export function commandName(line: string): string {
   if (/[\n\r\0]/.test(line)) throw new DomainError("invalid", "a tmux command must be one line");

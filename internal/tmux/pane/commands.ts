@@ -1,7 +1,7 @@
 /** The reply to one command of a script. */
 export interface Reply {
   readonly ok: boolean;
-  /** Its output, or tmux's error message. */
+  /** The command's output, or tmux's error message. */
   readonly lines: readonly string[];
 }
 
@@ -10,20 +10,21 @@ export interface AskOptions {
   readonly signal?: AbortSignal;
 }
 
-/** A way to a tmux server. */
+/** Gives commands to a tmux server. */
 export interface Commands {
   /**
-   * Output lines of one plain command (no list, no conditional; quote arguments with `quoteArgument`).
+   * Returns the output lines of one plain command: not a list or a conditional. Quote its arguments with
+   * `quoteArgument`.
    * @throws TmuxCommandError when tmux refused it
-   * @throws TmuxUnavailableError when it was not, or may not have been, run
-   * @throws DomainError `invalid` for a line without exactly one reply; `exhausted` when too many wait or the reply is
-   * too long
+   * @throws TmuxUnavailableError when the command was not run, or may not have been run
+   * @throws DomainError `invalid` for a line without exactly one reply; `exhausted` when too many commands wait or the
+   * reply is too long
    */
   command(line: string, options?: AskOptions): Promise<readonly string[]>;
 
   /**
-   * Replies of a command list or a conditional, one per command that ran, in their order. A refused command is a reply
-   * with `ok: false` and ends its list.
+   * Returns the replies of a command list or a conditional, in order, one for each command that ran. A refused command
+   * is a reply with `ok: false` and ends its list.
    * @throws like `command`, but never TmuxCommandError
    */
   script(line: string, options?: AskOptions): Promise<readonly Reply[]>;

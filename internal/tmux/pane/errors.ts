@@ -3,7 +3,7 @@ import { plainText } from "../../base/sanitise.ts";
 
 /** tmux answered with an error: no such pane, no such buffer, unknown option. The message has tmux's own words. */
 export class TmuxCommandError extends DomainError {
-  /** `command` is the command's name alone: its arguments may be what someone typed. */
+  /** `command` is the command's name only, because the arguments may contain what someone typed. */
   constructor(command: string, words: readonly string[]) {
     const said = plainText(words.join(" ")).slice(0, 200) || "no reason given";
     super("precondition", `tmux refused ${command}: ${said}`, { fields: { command } });
@@ -11,8 +11,8 @@ export class TmuxCommandError extends DomainError {
 }
 
 /**
- * There is no tmux to ask: not attached, the server has gone, or it did not answer in time. `sent` is true when the
- * command was already written: it may have run.
+ * tmux cannot be asked: no client is attached, the server is gone, or it did not answer in time. `sent` is true when
+ * the command was already written: it may have run.
  */
 export class TmuxUnavailableError extends DomainError {
   readonly sent: boolean;

@@ -10,8 +10,8 @@ const MODIFIERS = /^(?:[CMS]-|\^(?=.))*/;
 const PRINTABLE = /^[^\p{C}\p{Z}]$/u;
 
 /**
- * Checks tmux key names: `Escape`, `Up`, `F1`, `C-c`, `M-x`, `C-M-Left`, or one printable character. Case counts.
- * @throws DomainError `invalid` naming the first bad one, or when there is none or more than 256.
+ * Checks tmux key names: `Escape`, `Up`, `F1`, `C-c`, `M-x`, `C-M-Left`, or one printable character. Case matters.
+ * @throws DomainError `invalid` naming the first bad name, or when there are no names or more than 256.
  */
 export function checkKeys(names: readonly string[]): void {
   if (names.length === 0) throw new DomainError("invalid", "no keys given");
@@ -26,7 +26,7 @@ function isKey(name: string): boolean {
   return PRINTABLE.test(name) || isNamedKey(name);
 }
 
-/** A key that is written with more than one character, such as `Up` and `C-c`. */
+/** Whether a key's name has more than one character, as `Up` and `C-c` do. */
 export function isNamedKey(name: string): boolean {
   const key = name.replace(MODIFIERS, "");
   return NAMED.has(key) || (key !== name && PRINTABLE.test(key));

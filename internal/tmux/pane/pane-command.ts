@@ -3,17 +3,17 @@ import { quoteArgument } from "./quote.ts";
 
 /** The command of a pane, its environment and its folder. */
 export interface PaneCommand {
-  /** Program and arguments; no shell is around them. */
+  /** Program and arguments, which are run without a shell. */
   readonly argv: readonly [string, ...string[]];
   /** Added to the environment that the server passes on. */
   readonly env: Readonly<Record<string, string>>;
-  /** Removed from it. `TMUX` and `TMUX_PANE`, which tmux sets for every pane, are removed always. */
+  /** Removed from that environment. `TMUX` and `TMUX_PANE`, which tmux sets for every pane, are always removed. */
   readonly unsetEnv: readonly string[];
   /** Absolute path. If the folder does not exist, tmux silently uses another one. */
   readonly cwd: string;
 }
 
-/** The server option that carries the folder: `-c` expands formats, but not those in the value of an option. */
+/** The server option that contains the folder: `-c` expands formats, but not within the value of an option. */
 const CWD_OPTION = "@gt-cwd";
 
 /** The command line that must run before one with `commandArguments`. */
@@ -40,7 +40,7 @@ export function commandArguments(command: PaneCommand): string {
  */
 export function paneArgv(command: PaneCommand): readonly string[] {
   const unset = ["TMUX", "TMUX_PANE", ...command.unsetEnv].flatMap((name) => ["-u", checkName(name)]);
-  // `env` would take a program with "=" in its name for a variable; a shell that replaces itself does not.
+  // `env` would take a program with "=" in its name for a variable; a shell that execs the program does not.
   const viaShell = command.argv[0].includes("=") ? ["sh", "-c", 'exec "$@"', "sh"] : [];
   return ["env", ...unset, ...viaShell, ...command.argv];
 }

@@ -5,7 +5,7 @@ import { rawKeysLine } from "./raw-keys.ts";
 const BUFFER = /^[A-Za-z0-9._-]{1,160}$/;
 const PANE = /^%\d{1,10}$/;
 
-/** The server prints one of these: a guarded line did its work, or the reason why it did not. */
+/** The server prints one of these to report that a guarded line did its work, or the reason why it did not. */
 export const DONE = "gt-done";
 export const REFUSED = "gt-refused";
 export const MOVED = "gt-moved";
@@ -34,8 +34,8 @@ const SHARED = "#{&&:#{pane_synchronized},#{!=:#{window_panes},1}}";
 
 /**
  * A pane that is dead or has its input turned off silently drops input, and a paste into a dead one kills tmux 3.3a;
- * with `synchronize-panes`, keys for one pane reach the others of its window. So the server itself checks and acts in
- * one step. Copy mode and the like are closed first.
+ * with `synchronize-panes`, keys for one pane reach the others of its window. So the server itself checks the pane and
+ * acts in one step. It closes copy mode and the like first.
  */
 function guarded(paneId: string, command: string): string {
   const why = quoteArgument(`#{?${DEAF},${REFUSED},${SYNCHRONIZED}}`);
@@ -48,8 +48,8 @@ function guarded(paneId: string, command: string): string {
 }
 
 /**
- * `-p`: tmux adds the paste brackets if the program asked for them; `-r`: line feeds stay line feeds; `-d`: the buffer
- * is deleted.
+ * `-p`: tmux adds paste brackets if the pane's program asked for them; `-r`: line feeds stay line feeds; `-d`: the
+ * buffer is deleted.
  */
 export function pasteLine(paneId: string, buffer: string): string {
   return guarded(paneId, `paste-buffer -d -p -r -b ${checkBufferName(buffer)} -t ${paneId}`);
@@ -68,14 +68,15 @@ export function rawLine(paneId: string, data: Uint8Array): string {
 }
 
 /**
- * A literal CR: some releases translate the named key by the keyboard mode that the program asked for. With `cursor`,
- * it is sent only while the cursor is there: the server has then read no output that moved it, such as a dialog.
+ * Sends a literal CR, because some releases translate the key `Enter` by the keyboard mode that the program asked for.
+ * With `cursor`, sends it only while the cursor is there: then no output that the server has read, such as a dialog,
+ * has moved the cursor.
  */
 export function enterLine(paneId: string, cursor?: CursorPlace): string {
   return cursor === undefined ? textLine(paneId, "\r") : textAtLine(paneId, "\r", cursor);
 }
 
-/** Types a text, only while the cursor is there. */
+/** Types a text, but only while the cursor is at `cursor`. */
 export function textAtLine(paneId: string, text: string, cursor: CursorPlace): string {
   const press = textLine(paneId, text);
   const isThere = `#{&&:#{==:#{cursor_x},${cursor.x}},#{==:#{cursor_y},${cursor.y}}}`;
@@ -96,13 +97,16 @@ export interface CaptureOptions {
   readonly end?: number | "-";
   /** Keep styling as escape sequences. */
   readonly escapes: boolean;
-  /** Join rows that the terminal wrapped; trailing blanks stay then. */
+  /** Join rows that the terminal wrapped; this also keeps trailing blanks. */
   readonly join: boolean;
   /** The screen behind the alternate one; empty when there is none. */
   readonly savedScreen?: boolean;
 }
 
-/** Into a buffer, because `capture-pane -p` in a control client leaks the whole capture in tmux before 3.6. */
+/**
+ * Captures into a buffer, because before tmux 3.6 `capture-pane -p` in a control client leaks the memory of the whole
+ * capture.
+ */
 export function captureLine(paneId: string, buffer: string, options: CaptureOptions): string {
   const flags = [
     ...(options.escapes ? ["-e"] : []),

@@ -23,13 +23,14 @@ export interface PaneModes {
 
 /** The server's facts about a pane at one moment. */
 export interface PaneFacts {
-  /** The pane's command has ended. */
+  /** True if the pane's command has ended. */
   readonly dead: boolean;
   /**
-   * Its exit code; absent while it lives, when a signal ended it, or when tmux missed its end (`recoverDeadStatus`).
+   * The command's exit code; absent while the command runs, if a signal ended it, or if tmux missed its end
+   * (`recoverDeadStatus`).
    */
   readonly deadStatus?: number | undefined;
-  /** Number of the signal that ended it. Absent on tmux older than 3.3. */
+  /** The number of the signal that ended the command. Absent on tmux older than 3.3. */
   readonly deadSignal?: number | undefined;
   readonly alternate: boolean;
   /** The last process started in the pane, even after its end. */
@@ -37,11 +38,11 @@ export interface PaneFacts {
   readonly piped: boolean;
   readonly cols: number;
   readonly rows: number;
-  /** Lines above the screen. */
+  /** The number of lines above the screen. */
   readonly historySize: number;
   readonly cursorX: number;
   readonly cursorY: number;
-  /** Panes of its window, itself included. */
+  /** The number of panes in the pane's window, this one included. */
   readonly panes: number;
   /** When something was printed last; wall clock, ms, rounded up to the end of the second that tmux reports. */
   readonly activityAt?: number | undefined;
@@ -85,9 +86,9 @@ const MODES = [
 const NAMES = ["pane_current_command", "pane_title"];
 
 /**
- * The command that asks for all facts. A program chooses the names itself, and a name with a line break could imitate
+ * The command that asks for all facts. The pane's program chooses the names, and a name with a line break could imitate
  * the end of a reply, so tmux replaces their control characters. `separator` must be unguessable, since a name may
- * contain any printable one.
+ * contain any printable text.
  */
 export function factsCommand(paneId: string, separator: string): string {
   const numbers = NUMBERS.map((name) => `#{${name}}`).join(",");
@@ -127,14 +128,14 @@ export function parseFacts(lines: readonly string[], separator: string): PaneFac
   };
 }
 
-/** Fields that may be empty: they do not apply, or an older tmux does not know them. */
+/** Fields that may be empty, because they do not apply or an older tmux does not know them. */
 const MAY_BE_EMPTY: ReadonlySet<string | undefined> = new Set([
   "pane_dead_status",
   "pane_dead_signal",
   "window_activity",
 ]);
 
-/** Lowest and highest value of fields that are more than counted; a window has tmux's own limit. */
+/** The lowest and highest value of fields that are not counters; tmux itself limits the size of a window. */
 const RANGES: Readonly<Record<string, readonly [least: number, most: number]>> = {
   pane_dead_status: [0, 255],
   pane_dead_signal: [0, 255],
@@ -181,10 +182,16 @@ export function parseModes(line: string): PaneModes {
   };
 }
 
-/** Every client of the server: whether it only looks or is a program's, the pane that it shows, its last key. */
+/**
+ * Lists the server's clients: whether each is a control client, whether it is read-only, its pane, and when its last
+ * key was pressed.
+ */
 export const CLIENTS = 'list-clients -F "#{client_control_mode},#{client_readonly},#{pane_id},#{client_activity}"';
 
-/** When a writing terminal on this pane had its last key, wall clock, ms, of `CLIENTS`; undefined: there is none. */
+/**
+ * When a key was last pressed in a writing terminal on this pane, wall clock, ms, from the output of `CLIENTS`;
+ * undefined: there is no such terminal.
+ */
 export function lastTyped(clients: readonly string[], paneId: string): number | undefined {
   const seconds = clients.flatMap((line) => {
     const [control, readonly, pane, activity = ""] = line.split(",");

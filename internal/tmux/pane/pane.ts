@@ -56,20 +56,23 @@ export interface PaneCut {
   readonly text: string;
   readonly facts: PaneFacts;
   readonly modes: PaneModes;
-  /** The screen behind an alternate screen; tmux keeps it with as many rows as the window had then. */
+  /**
+   * The screen behind an alternate screen; tmux keeps it with the rows that the window had when the alternate screen
+   * was entered.
+   */
   readonly main?: { readonly history: string; readonly screen: string; readonly rows: number };
 }
 
 export interface TmuxPaneOptions {
   /** Private folder (0700), preferably in memory, for captures in transit; no `#[` in its path. */
   readonly dir: string;
-  /** Reads and removes a file in that folder; undefined if it is not one of tmux's. */
+  /** Reads and removes a file in that folder; undefined if tmux did not write it. */
   readonly take: (name: string, maxBytes: number) => Promise<string | undefined>;
 }
 
 /** Far more than a history of 100,000 lines. */
 const CAPTURE_MAX_BYTES = 256 * 1024 * 1024;
-/** The terminal closes a moment before the process counts as ended; on a busy machine two attempts were seen. */
+/** The terminal closes a moment before the process counts as ended; on a busy machine two attempts were needed. */
 const RECOVER_ATTEMPTS = 20;
 
 /**
@@ -110,23 +113,25 @@ export class TmuxPane {
   }
 
   /**
-   * When a person last pressed a key, or came, in a writing terminal of this server that shows the pane: wall clock,
-   * ms, the end of tmux's whole second. Undefined: there is no such terminal. Control clients count for nothing.
+   * When a person last pressed a key in, or attached, a writing terminal of this server that shows the pane: wall
+   * clock, ms, rounded up to the end of tmux's whole second. Undefined: there is no such terminal. Control clients do
+   * not count.
    */
   async personTypedAt(): Promise<number | undefined> {
     return lastTyped(await this.#client.command(CLIENTS), this.id);
   }
 
   /**
-   * The facts, and for a dead pane also how its command ended. Some builds of tmux lose the signal about that: the pane
-   * is then dead without a status, and no hook runs, until another child of the server ends. Takes up to 0.3 s if there
-   * is not a status because a process that closed its terminal is still running.
+   * The facts, which for a dead pane include how its command ended. Some builds of tmux lose the signal about that end:
+   * the pane is then dead without a status, and no hook runs, until another child of the server ends. Takes up to 0.3 s
+   * if the status is missing because the process has closed its terminal but is still running.
    */
   async recoverDeadStatus(): Promise<PaneFacts> {
     let facts = await this.facts();
     for (let attempt = 0; attempt < RECOVER_ATTEMPTS; attempt++) {
       if (!facts.dead || facts.deadStatus !== undefined || facts.deadSignal !== undefined) break;
-      // Not -b: the next command waits until `true` was reaped, and with it every child that had ended before.
+      // Without -b, so that the next command waits until `true` has been reaped, together with every child that ended
+      // before.
       await this.#client.script(attempt === 0 ? "run-shell true" : "run-shell -d 0.01 true");
       facts = await this.facts();
     }
@@ -143,9 +148,9 @@ export class TmuxPane {
 
   /**
    * The screen with up to `history` lines above it, its cursor and modes, and the screen behind an alternate one, all
-   * of one moment. Wrapped rows are joined. With a FIFO, the output goes there from the very next byte on: nothing is
-   * lost or doubled between the two. Give each cut a FIFO of its own: bytes in transit through an earlier pipe would
-   * come after the cut. The cut may fall between CR and LF.
+   * of one moment. Wrapped rows are joined. With a FIFO, the output goes there from the very next byte on: between the
+   * cut and the FIFO nothing is lost or repeated. Give each cut a FIFO of its own: bytes in transit through an earlier
+   * pipe would come after the cut. The cut may fall between CR and LF.
    */
   async cut(history: number, fifoPath?: string): Promise<PaneCut> {
     const separator = `gt${randomBytes(8).toString("hex")}`;
@@ -216,8 +221,8 @@ export class TmuxPane {
   }
 
   /**
-   * Types a staged buffer as one paste and deletes it; closes copy mode and the like first. If it is refused, the
-   * buffer stays.
+   * Types a staged buffer as one paste and deletes it; closes copy mode and the like first. If the paste is refused,
+   * the buffer stays.
    * @throws TmuxCommandError when there is no such buffer
    */
   async paste(buffer: string): Promise<"pasted" | NotSent> {
@@ -236,15 +241,17 @@ export class TmuxPane {
     return text === "" ? "sent" : await this.#guarded("send-keys", textLine(this.id, text));
   }
 
-  /** Passes at most 4096 bytes of a person's terminal to the program unchanged; closes copy mode and the like first. */
+  /**
+   * Passes at most 4096 bytes from a person's terminal to the program unchanged; closes copy mode and the like first.
+   */
   async sendBytes(data: Uint8Array): Promise<Sent> {
     if (data.length > RAW_KEYS_MAX_BYTES) throw new DomainError("invalid", `cannot type ${data.length} bytes at once`);
     return data.length === 0 ? "sent" : await this.#guarded("send-keys", rawLine(this.id, data));
   }
 
   /**
-   * Presses Enter; closes copy mode and the like first, as the paste before it did. `moved`: the cursor is not at
-   * `cursor`; nothing was sent.
+   * Presses Enter; closes copy mode and the like first, as `paste` does. `moved`: the cursor is not at `cursor`;
+   * nothing was sent.
    */
   async enter(cursor?: CursorPlace): Promise<Sent | "moved"> {
     return await this.#guarded("send-keys", enterLine(this.id, cursor), { [MOVED]: "moved" });
@@ -274,13 +281,13 @@ export class TmuxPane {
    * Starts a command in the pane in place of one that has ended. The text on the screen moves to the history, the
    * window gets its name back, the pipe continues, and variables of the first start stay set. The last frame of an
    * alternate screen is lost: capture it first.
-   * @throws TmuxCommandError when the command in it still runs
+   * @throws TmuxCommandError when the pane's command is still running
    */
   async respawn(command: PaneCommand): Promise<void> {
     const line = [
       cwdCommand(command),
-      // A respawn clears the screen; a reset moves it into the history first. Only a dead pane's: -R wipes a living
-      // one.
+      // A respawn clears the screen, so a reset moves the text into the history first. Only if the pane is dead: -R
+      // would wipe the screen of a running command.
       `if-shell -F -t ${this.id} "#{pane_dead}" ${quoteArgument(`send-keys -R -t ${this.id}`)}`,
       `respawn-pane -t ${this.id} ${commandArguments(command)}`,
       `rename-window -t ${this.id} ${WINDOW_NAME}`,
@@ -296,7 +303,7 @@ export class TmuxPane {
     const replies = await this.#client.script(line);
     const answers = { [DONE]: "sent", [REFUSED]: "refused", [SYNCHRONIZED]: "synchronized" } as const;
     const known: Readonly<Record<string, Sent | T>> = { ...answers, ...more };
-    // A person's hooks may print more lines.
+    // Hooks that a person has set may print more lines.
     for (const line of replies.flatMap(({ lines }) => lines)) {
       if (Object.hasOwn(known, line)) return known[line] as Sent | T;
     }
@@ -314,8 +321,7 @@ export class TmuxPane {
 
   /**
    * Reads and deletes a buffer. On a full disk tmux reports success for a truncated file, so the buffer's name is
-   * appended as an end mark. For a capture without a single byte tmux makes no buffer: the mark is then its whole
-   * content.
+   * appended as an end mark. tmux creates no buffer for an empty capture; the mark is then the buffer's whole content.
    */
   async #bring(buffer: string): Promise<string> {
     const { dir, take } = this.#options;

@@ -2,7 +2,7 @@ import { quoteArgument } from "./quote.ts";
 
 /** The maximum number of bytes for one command line. */
 export const RAW_KEYS_MAX_BYTES = 4096;
-/** Hexadecimal bytes are read in quadratic time: 256 take 0.5 ms, 4096 take 80. */
+/** tmux reads hexadecimal bytes in quadratic time: 256 bytes take 0.5 ms, 4096 take 80 ms. */
 const HEX_PER_COMMAND = 128;
 /** Shorter runs of text are not worth a command of their own. */
 const MIN_TEXT = 8;
@@ -10,7 +10,7 @@ const TEXT_RUN = /[^\x00-\x1f\x7f-\x9f\ufffd]+/gu;
 
 /**
  * The commands that pass bytes to a pane's program unchanged: no key names, no paste brackets, no change of encoding.
- * At most `RAW_KEYS_MAX_BYTES` of them.
+ * `data`: at most `RAW_KEYS_MAX_BYTES` bytes.
  */
 export function rawKeysLine(paneId: string, data: Uint8Array): string {
   return piecesOf(Buffer.from(data.buffer, data.byteOffset, data.byteLength))
@@ -18,7 +18,7 @@ export function rawKeysLine(paneId: string, data: Uint8Array): string {
     .join(" ; ");
 }
 
-/** Runs of text as text, the rest byte by byte. */
+/** Splits the bytes into runs of text, which are sent as text, and the rest, which is sent byte by byte. */
 function piecesOf(data: Buffer): readonly string[] {
   const pieces: string[] = [];
   let at = 0;
@@ -31,8 +31,8 @@ function piecesOf(data: Buffer): readonly string[] {
 
 function textRuns(data: Buffer): readonly { readonly start: number; readonly end: number; readonly text: string }[] {
   const runs = [];
-  // Every byte that is not text is one byte long in the decoded form too, or U+FFFD, which stands for bytes of any
-  // number.
+  // Between runs of text each byte is one byte long in the decoded form too, unless it became U+FFFD, which may stand
+  // for several bytes.
   const text = data.toString("utf8");
   let start = 0;
   let from = 0;

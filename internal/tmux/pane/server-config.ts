@@ -6,7 +6,7 @@ export interface ServerConfig {
   readonly session: string;
   readonly cols: number;
   readonly rows: number;
-  /** Lines kept above the screen; a pane keeps the limit that held when it was made. */
+  /** Lines kept above the screen; a pane keeps the limit that applied when it was created. */
   readonly historyLimit: number;
   readonly agent: PaneCommand;
 }
@@ -15,7 +15,7 @@ export interface ServerConfig {
 export const WINDOW_NAME = "agent";
 const DEAD_WINDOW_NAME = "dead";
 
-/** `-q`: an option that this tmux does not know must not put its error on the agent's screen. */
+/** `-q` keeps an error about an option that this tmux does not know off the agent's screen. */
 const OPTIONS = [
   "set -s exit-empty off",
   "set -s escape-time 0",
@@ -30,7 +30,7 @@ const OPTIONS = [
   "set -g allow-rename off",
   "set -g default-terminal tmux-256color",
   "set -g focus-events off",
-  // Only a deferred command notifies clients: a plain rename-window in a hook would go unseen.
+  // Only a deferred command notifies clients: a plain rename-window in a hook would go unnoticed.
   `set-hook -g pane-died "run-shell -b -C 'rename-window ${DEAD_WINDOW_NAME}'"`,
 ];
 

@@ -1,6 +1,6 @@
 import { closeSync, constants, openSync } from "node:fs";
 
-/** The ioctl that returns how many bytes a terminal's program has still to read. */
+/** The ioctl that returns how many bytes a terminal's program still has to read. */
 const FIONREAD = process.platform === "linux" ? 0x541b : 0x4004667f;
 
 type Ioctl = (fd: number, request: number, count: Buffer) => number;
