@@ -3,7 +3,7 @@ import { collectorUrl } from "./collector-url.ts";
 import type { OpenTracer, OtlpTracerDeps } from "./otlp-tracer.ts";
 
 /**
- * Opens the tracer of a program: one that sends spans if a collector is configured, else one that only passes traces
+ * Opens the tracer of a program. It sends spans if a collector is configured; otherwise it only passes trace contexts
  * on.
  * @param endpoint base URL of a collector, from the configuration; undefined: the environment decides
  * @throws DomainError `invalid` for a URL that is not http or https

@@ -30,11 +30,11 @@ export interface OtlpTracerOptions {
 /** A tracer that sends its pending spans when it is disposed of. */
 export type OpenTracer = Tracer & AsyncDisposable;
 
-/** The most spans that wait, beyond which spans are dropped, and the most in one request. */
+/** The most spans that wait (further ones are dropped), and the most in one request. */
 const MAX_WAITING = 2048;
 const MAX_OF_ONE_REQUEST = 512;
 const SEND_AFTER_MS = 1000;
-/** The timeout of a request, and the most requests at a time. */
+/** The timeout of a request, and the maximum number of concurrent requests. */
 const ANSWER_MS = 3000;
 const MAX_REQUESTS = 2;
 /** The time to send pending spans at the end. */
@@ -43,8 +43,9 @@ const TELL_EVERY_MS = 60_000;
 const MAX_TEXT_CHARS = 256;
 
 /**
- * Opens a tracer that sends spans to a collector by OTLP over HTTP. Loads its libraries now, so that programs without
- * tracing pay nothing. A collector that is unavailable or hangs costs only spans, and a line in the log once a minute.
+ * Opens a tracer that sends spans to a collector by OTLP over HTTP. Loads its libraries only now, so that programs
+ * without tracing need not load them. If the collector is unavailable or hangs, spans are lost, which is logged at most
+ * once a minute.
  */
 export async function openOtlpTracer(deps: OtlpTracerDeps, options: OtlpTracerOptions): Promise<OpenTracer> {
   const [api, sdk, { OTLPTraceExporter }, { resourceFromAttributes }] = await Promise.all([

@@ -18,7 +18,7 @@ export async function* attachRequests(
   for await (const input of inputs) yield requestOf(input);
 }
 
-/** Yields the outputs of an attach call; unknown kinds, which a newer sidecar may send, are left out. */
+/** Yields the outputs of an attach call; skips unknown kinds, which a newer sidecar may send. */
 export async function* attachOutputs(
   messages: AsyncIterable<SidecarAttachOutput>,
 ): AsyncGenerator<AttachOutput, void, undefined> {
@@ -43,8 +43,8 @@ export async function* attachOutputs(
 }
 
 /**
- * Reads a caller's inputs after its hello; unknown kinds, which a newer caller may send, are left out.
- * @throws DomainError `invalid` for another hello
+ * Yields a caller's inputs after its hello; skips unknown kinds, which a newer caller may send.
+ * @throws DomainError `invalid` for a second hello
  */
 export async function* attachInputs(
   iterator: AsyncIterator<SidecarAttachInput>,

@@ -33,8 +33,8 @@ const TYPES = enumWords<SessionEvent["type"]>()(EventType, {
 });
 
 /**
- * The message for an event, or for the gap that a reader has. `now`: wall clock, ms. Its bytes are also those of
- * `bridge.v1.SessionEvent`.
+ * The message for an event, or for a gap in the events of a reader. It has the same encoding as a
+ * `bridge.v1.SessionEvent`. `now`: wall clock, ms.
  */
 export function eventMessage(followed: FollowedEvent, session: EventSession, now: number): EventInit {
   return { ...ofFollowed(followed, now), ...session };
@@ -65,7 +65,7 @@ function contentOf(event: SessionEvent, seq: bigint): EventInit {
     case "stderr":
       return { text: event.text };
     case "output-lost":
-      // The event is in place of the lost lines: no other event is missing.
+      // The event itself stands for the lost lines: no other event is missing.
       return {
         error: event.error,
         gap: create(GapSchema, { first: seq, to: seq + 1n, reason: GAPS.values[event.reason] }),

@@ -42,7 +42,7 @@ export function nudgeRequest(request: pane.NudgeRequest): MessageInitShape<typeo
   };
 }
 
-/** `who`: the caller, as the server identified it. @throws DomainError `invalid` for an unknown value of an enum */
+/** `who`: the caller, as identified by the server. @throws DomainError `invalid` for an unknown value of an enum */
 export function nudgeRequestOf(
   request: pb.SidecarNudgeRequest,
   who: Pick<pane.NudgeRequest, "sender" | "owner">,

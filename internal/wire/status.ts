@@ -37,7 +37,10 @@ export const PHASES = {
   stalled: "stuck",
 } as const satisfies Record<pane.AgentStateName, string>;
 
-/** The words of the wire too; an unknown kind, which a newer sidecar may send, becomes `other`. */
+/**
+ * The kinds of background tasks, by the same words as in messages; an unknown kind, which a newer sidecar may send,
+ * becomes `other`.
+ */
 const BACKGROUND_KINDS = ["subagent", "shell", "workflow"] as const;
 
 export function statusResponse(

@@ -8,11 +8,11 @@ interface Position {
 
 export interface AcksDeps {
   readonly clock: Clock;
-  /** Stores the position. If this fails, the only harm is events that arrive twice. */
+  /** Stores the position at the bridge. If this fails, the only harm is that events arrive twice. */
   readonly send: (position: Position, signal: AbortSignal) => Promise<unknown>;
 }
 
-/** Send the position at once after this many events, */
+/** The position is sent at once after this many events, */
 const BATCH = 100;
 /** or this long after the first event of the batch. */
 const WAIT_MS = 250;
@@ -32,7 +32,7 @@ export class Acks {
     this.#deps = deps;
   }
 
-  /** The reader has handled this event and all before it. */
+  /** Records that the reader has handled this event and all events before it. */
   handled({ epoch, seq }: Position): void {
     if (seq === 0n) return; // made by this client, not by the bridge
     this.#pending = { epoch, seq };
@@ -43,7 +43,7 @@ export class Acks {
     });
   }
 
-  /** Sends the last position and waits up to 2 s for it. Call `handled` no more after this. */
+  /** Sends the last position and waits up to 2 s for it. Do not call `handled` after this. */
   async flush(): Promise<void> {
     this.#ending = true;
     this.#hurry.abort();

@@ -30,7 +30,7 @@ export function readCredentials(mtls: MtlsOptions, privateKeyPath: string): Cred
   const cas = parsed(mtls.caCertPath, "certificate", given.ca, certificatesOf);
   const key = parsed(mtls.keyPath, "key", given.key, createPrivateKey);
   const [leaf] = chain;
-  // Written again from what was parsed: OpenSSL silently stops at a block that it cannot read.
+  // The parsed certificates are joined again, because OpenSSL silently stops at a block that it cannot read.
   const tls = { cert: chain.join(""), key: given.key, ca: cas.join("") };
   if (!leaf.checkPrivateKey(key)) throw invalidOption(`${mtls.keyPath} is not the key of ${mtls.certPath}`);
   checkContext(tls, mtls.certPath);
@@ -42,14 +42,14 @@ export function readCredentials(mtls: MtlsOptions, privateKeyPath: string): Cred
   return { tls, signingKey, leaf, lists: lists.map(({ text }) => text) };
 }
 
-/** @throws BridgeError `invalid_argument` for a file without a list, or with one of another CA */
+/** @throws BridgeError `invalid_argument` for a file without a revocation list, or with the list of another CA */
 function checkList(path: string, text: string, cas: readonly X509Certificate[]): void {
   const lists = parsed(path, "list", text, revocationListsOf);
   if (lists.every((list) => cas.some((ca) => list.isSignedBy(ca)))) return;
   throw invalidOption(`${path} has a revocation list that no CA of the bundle has signed`);
 }
 
-/** OpenSSL also refuses well-formed PEM, e.g. keys that are too short. */
+/** Checks the files as OpenSSL does, which also refuses well-formed PEM, e.g. keys that are too short. */
 function checkContext(tls: TlsMaterial, path: string): void {
   try {
     createSecureContext(tls);
@@ -124,13 +124,14 @@ export class Tokens {
   }
 
   /**
-   * Makes `current` sign a new token next time: the bridge refused this one's times, or its clock is known better now.
+   * Makes the next call of `current` sign a new token: the bridge refused the current one's times, or a better estimate
+   * of its clock is known.
    */
   renew(): void {
     this.#renewsAt = Number.NEGATIVE_INFINITY;
   }
 
-  /** The token's times are in the bridge's clock, which the bridge judges them by. */
+  /** Signs a token whose times are in the bridge's clock, by which the bridge checks them. */
   #renew(now: number): void {
     const issuedAt = Math.floor(this.#server.now() / 1000);
     const ttl = Math.floor(this.#jwt.ttlMs / 1000);

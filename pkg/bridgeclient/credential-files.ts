@@ -5,9 +5,9 @@ import type { Task } from "../../internal/base/task-group.ts";
 import { type Credentials, readCredentials } from "./auth.ts";
 import type { JwtOptions, MtlsOptions } from "./options.ts";
 
-/** Poll as well: some volumes report no changes. */
+/** The files are also polled, because some volumes report no changes. */
 const POLL_MS = 10_000;
-/** Wait this long between a change and reading, so that related files are all written. */
+/** The wait between a change and reading the files, so that all related files are written. */
 const SETTLE_MS = 200;
 
 export interface CredentialFilesDeps {
@@ -39,7 +39,7 @@ export class CredentialFiles implements Task {
     while (!signal.aborted) {
       const changed = new AbortController();
       const close = watchFolders(this.#folders(), () => changed.abort());
-      this.#look(); // after the watch began, so that no change is missed
+      this.#look(); // after watching has begun, so that no change is missed
       await this.#sleep(POLL_MS, AbortSignal.any([signal, changed.signal]));
       close();
       await this.#sleep(SETTLE_MS, signal);
@@ -55,7 +55,7 @@ export class CredentialFiles implements Task {
     try {
       read = readCredentials(this.#mtls, this.#keyPath);
     } catch {
-      return; // half a change, or a file that is missing for a moment: the next look reads it
+      return; // files are half changed, or one is missing for a moment: the next look reads them
     }
     const text = textOf(read);
     if (text === this.#inUse) return;

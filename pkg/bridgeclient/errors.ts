@@ -70,7 +70,7 @@ const KIND_CODES: Readonly<Record<ErrorKind, BridgeErrorCode>> = {
   unimplemented: "unimplemented",
 };
 
-/** Codes that no kind of DomainError maps to: bugs of the bridge or of this client. */
+/** Codes to which no kind of DomainError maps: they report bugs of the bridge or of this client. */
 const OTHER_CODES: Readonly<Partial<Record<Code, BridgeErrorCode>>> = {
   [Code.Unknown]: "unknown",
   [Code.Internal]: "internal",

@@ -15,7 +15,7 @@ export interface StreamState {
   readonly epoch: string;
 }
 
-/** The bridge is unreachable, shutting down or busy: reconnect without a limit. */
+/** Codes of a bridge that is unreachable, shutting down or busy: the client reconnects without a limit. */
 const PASSES: ReadonlySet<BridgeErrorCode> = new Set<BridgeErrorCode>([
   "unavailable",
   "aborted",
@@ -25,8 +25,8 @@ const PASSES: ReadonlySet<BridgeErrorCode> = new Set<BridgeErrorCode>([
 ]);
 
 /**
- * Reconnect after up to this many failures in a row: an expired token, a certificate that is being replaced or a broken
- * frame seldom causes more than one.
+ * After up to this many failures in a row the client reconnects: an expired token, a certificate that is being replaced
+ * or a broken frame seldom causes more than one failure.
  */
 const PATIENCE: { readonly [code in BridgeErrorCode]?: number } = {
   unauthenticated: 3,
@@ -35,8 +35,8 @@ const PATIENCE: { readonly [code in BridgeErrorCode]?: number } = {
   data_loss: 3,
 };
 /**
- * The limit for a client that the bridge has admitted before: a connection cut right after the handshake looks like a
- * refusal.
+ * The limit for a client that the bridge has admitted before: a connection that is cut right after the handshake looks
+ * like a refused certificate.
  */
 const PATIENCE_OF_KNOWN = 10;
 

@@ -41,8 +41,8 @@ export class EventPosition {
   }
 
   /**
-   * The events to deliver for an event that has arrived: none if it was delivered before; a gap first if it does not
-   * follow the last one.
+   * The events to deliver for an event that has arrived: none if it was delivered before; first a gap if it does not
+   * follow the last delivered event.
    * @throws BridgeError `data_loss` for an event of another session
    */
   take(event: SessionEvent): readonly SessionEvent[] {
@@ -66,7 +66,10 @@ export class EventPosition {
     return [this.#overflow(event, event.seq - 1n, gap, "the bridge has left out events"), event];
   }
 
-  /** The log has restarted as `epoch`: continues from its beginning. Returns the gap event to deliver. */
+  /**
+   * The log has restarted with the epoch `epoch`: continues from the beginning of the new log. Returns the gap event to
+   * deliver.
+   */
   beginAgain(epoch: string): SessionEvent {
     const first = (this.#seq ?? 0n) + 1n;
     const gap = { first, to: 0n, reason: GapReason.RESTART };

@@ -22,7 +22,7 @@ export interface EventsOptions {
   readonly afterSeq?: bigint | number;
   /** The epoch of `afterSeq`. */
   readonly epoch?: string;
-  /** Ends the loop, which then throws the signal's reason. */
+  /** When aborted, the loop over the events throws the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
@@ -31,7 +31,7 @@ export interface EventsDeps {
   readonly clock: Clock;
   readonly random: () => number;
   readonly backoff: BackoffOptions;
-  /** Opens one stream of events; leaving it cancels it. */
+  /** Opens a stream of events; leaving the loop over it cancels the stream. */
   readonly open: (
     request: MessageInitShape<typeof StreamEventsRequestSchema>,
     signal: AbortSignal | undefined,
@@ -41,7 +41,7 @@ export interface EventsDeps {
   readonly closed: AbortSignal;
 }
 
-/** A stream that lasted this long was a success: the next failure counts as the first, ms. */
+/** A stream that lasted this long, ms, was a success: the next failure counts as the first. */
 const GOOD_MS = 10_000;
 
 /** @internal */

@@ -24,7 +24,7 @@ export class Link implements Disposable {
   readonly #tokens: Tokens;
   readonly #sessions: SwitchingSessions;
   readonly transport: Transport;
-  /** Aborted when the last stream has ended. */
+  /** Aborted when no stream is open any more; then new tokens are no longer presented. */
   #showing: AbortController | undefined;
   #tokenChanged = new AbortController();
   /** Calls in progress, including streams. */
@@ -53,7 +53,7 @@ export class Link implements Disposable {
     return this.#streams;
   }
 
-  /** Counts a call: invoke before it begins, and the returned function after it ends. */
+  /** Counts a call. Call this before the call begins, and the returned function after the call ends. */
   hold(kind: "call" | "stream"): () => void {
     this.#calls++;
     if (kind === "stream" && ++this.#streams === 1) this.#showTokens();
@@ -73,7 +73,7 @@ export class Link implements Disposable {
     this.#tokenChanged.abort();
   }
 
-  /** No call is in progress. */
+  /** True if no call is in progress. */
   get isUnused(): boolean {
     return this.#calls === 0;
   }

@@ -5,7 +5,7 @@ import { clientClosed } from "./errors.ts";
 import { Link } from "./link.ts";
 import type { Settings } from "./options.ts";
 
-/** Leaves room for other calls where a server or proxy allows 100 streams on a connection. */
+/** Leaves room for unary calls if a server or proxy allows 100 HTTP/2 streams on a connection. */
 const STREAMS_PER_LINK = 90;
 
 /** The connections of one client. Calls share the first; a stream opens another when all are full. */
@@ -36,7 +36,7 @@ export class Links implements Disposable {
     return this.#find((link) => link.streams < STREAMS_PER_LINK);
   }
 
-  /** Uses these for new calls; open streams stay on their connections. */
+  /** Uses these credentials for new calls; open streams stay on their connections. */
   use(credentials: Credentials): void {
     if (this.#closed) return;
     const trustOf = ({ tls, lists }: Credentials) => JSON.stringify([tls, lists]);

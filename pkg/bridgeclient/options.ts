@@ -7,7 +7,7 @@ export interface MtlsOptions {
   readonly caCertPath: string;
   /** The client's certificate chain, leaf first. */
   readonly certPath: string;
-  /** Its private key. */
+  /** The private key of the client's certificate. */
   readonly keyPath: string;
   /**
    * Revocation lists of the CAs in `caCertPath`, in one file or several. A bridge with a revoked certificate is
@@ -47,7 +47,7 @@ export interface TimeoutOptions {
 
 /** Calls that are safe to repeat are retried after `unavailable`, within their deadline. */
 export interface RetryOptions {
-  /** Including the first attempt, 1 to 100. 1: no retries. Default 5. */
+  /** The most attempts, including the first: 1 to 100, default 5. 1: no retries. */
   readonly maxAttempts?: number;
   /** Wait before the second attempt, ms: 1 to 60,000. Default 100; doubled each time, ±20 %. */
   readonly firstMs?: number;
@@ -58,7 +58,7 @@ export interface RetryOptions {
 export interface KeepaliveOptions {
   /**
    * Sends an HTTP/2 PING on a connection with open calls that has been silent for this long, ms. Default 5,000, at
-   * least 100. This also limits how long a reset that coincides with a write goes unnoticed: Node does not report it.
+   * least 100. The PING also reveals a connection reset that coincides with a write, which Node does not report.
    */
   readonly pingIntervalMs?: number;
   /** Closes a connection that does not answer a PING within this time, ms. Default 5,000, at least 100. */
@@ -79,7 +79,7 @@ export interface ClientOptions {
 
 /** Options of a single call. */
 export interface CallOptions {
-  /** Cancels the call, which then rejects with the signal's reason. */
+  /** When aborted, the call is cancelled and rejects with the signal's reason. */
   readonly signal?: AbortSignal;
   /** Deadline of the call including all its attempts, ms. */
   readonly timeoutMs?: number;

@@ -26,14 +26,15 @@ export function retryWaitMs(
   return waitMs < leftMs ? waitMs : undefined;
 }
 
-/** The same call may succeed a moment later. */
+/** Whether the same call may succeed a moment later. */
 function mayPass(error: BridgeError, failures: number): boolean {
   if (error.code === "unavailable" || error.code === "aborted") return true;
   return failures === 1 && isHandshakeCut(error);
 }
 
 /**
- * The connection ended before the bridge responded: it refused the certificate, or the connection was cut by chance.
+ * Whether the connection ended before the bridge responded: the bridge refused the certificate, or the connection was
+ * cut by chance.
  */
 function isHandshakeCut(error: BridgeError): boolean {
   return error.code === "unauthenticated" && !error.fromServer && networkFailureOf(error) === undefined;

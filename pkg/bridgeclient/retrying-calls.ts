@@ -23,7 +23,7 @@ export interface CallsDeps {
 export interface UnaryRules {
   /** Deadline if the caller sets none, ms. */
   readonly timeoutMs: number;
-  /** The RPC is idempotent: the call is retried after a transient failure. */
+  /** True if the RPC is idempotent: then calls are retried after a transient failure. */
   readonly repeatable: boolean;
 }
 
@@ -57,7 +57,7 @@ export class RetryingCalls {
       } catch (err) {
         const error = this.#failure(err, signal);
         if (isAboutTimes(error) && !isFresh) {
-          isFresh = true; // refused for its token: the next token uses the bridge's clock
+          isFresh = true; // refused because of its token: the next token uses the bridge's clock
           failures--;
           continue;
         }
@@ -88,7 +88,7 @@ export class RetryingCalls {
     } catch (err) {
       throw this.#failure(err, signal);
     } finally {
-      left.abort(); // leaving a loop over a Connect stream does not end the call: only its signal does
+      left.abort(); // leaving the loop over a Connect stream does not end the call; only its signal does
       release();
     }
   }
@@ -109,7 +109,7 @@ export class RetryingCalls {
   }
 }
 
-/** The bridge refused the token as expired or not yet valid by the bridge's clock. */
+/** Whether the bridge refused the token as expired or not yet valid, by the bridge's clock. */
 function isAboutTimes({ code, fields }: BridgeError): boolean {
   return code === "unauthenticated" && (fields["token"] === "expired" || fields["token"] === "early");
 }

@@ -27,7 +27,7 @@ export interface RpcsDeps {
 }
 
 /**
- * The RPCs of BridgeService. `proto/bridge/v1/bridge.proto` documents what each does, its fields and its errors. Each
+ * The RPCs of BridgeService. `proto/bridge/v1/bridge.proto` documents each RPC, its fields and its errors. Each RPC
  * rejects with a BridgeError, or with the reason of the caller's signal. Leaving the loop over a stream cancels it.
  *
  * Retried after a transient failure, within the deadline: every RPC that only reads, `startSession`, `stopSession`,
@@ -81,7 +81,7 @@ export class BridgeRpcs {
 
   /**
    * A session's events in order, each once; after a broken connection the stream continues after the last event that
-   * was delivered. Acknowledge them with `ackEvents`, or use `session(id).events()`, which does so by itself.
+   * was delivered. Acknowledge them with `ackEvents`, or use `session(id).events()`, which acknowledges them by itself.
    */
   streamEvents(
     request: Init<typeof pb.StreamEventsRequestSchema>,
