@@ -1,5 +1,5 @@
-// Makes pkg/bridgeclient/dist: the SDK as JavaScript in one file, and its type declarations. Both stand alone beside
-// the packages that package.json names: what the SDK takes from internal/ is bundled.
+// Makes pkg/bridgeclient/dist: the SDK as JavaScript in one file, and its type declarations. Both need only the
+// packages that package.json names: code that the SDK uses from internal/ is bundled.
 import { copyFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -28,7 +28,7 @@ export async function buildSdk(): Promise<string> {
     logLevel: "warning",
     absWorkingDir: root,
   });
-  await stop(); // otherwise a process of the bundler stays for the next build
+  await stop(); // otherwise a process of the bundler keeps running for the next build
   for (const [path, text] of declarations()) {
     mkdirSync(dirname(join(outDir, path)), { recursive: true });
     writeFileSync(join(outDir, path), text);
@@ -73,7 +73,7 @@ function withoutUnusedImports(text: string): string {
   });
 }
 
-/** `index.d.ts` at the top; declarations from elsewhere under their own path. */
+/** The path of a declaration in dist: the package's own files are at the top, others under their own paths. */
 function placeOf(source: string): string {
   const inside = relative(packageFolder, source);
   return (inside.startsWith("..") ? relative(root, source) : inside).replace(/\.ts$/, ".d.ts");

@@ -1,7 +1,7 @@
 // Bundles each binary into dist/<binary>.mjs, for images and packages. Arguments name the binaries; without them it
-// builds all, and the SDK (build-sdk.ts). A bundle starts in less than half of the sources' time. The bundles of gt and
-// gt-sidecar contain what every start needs; code for one command or one half is in parts beside them, in dist/gt and
-// dist/gt-sidecar. Modules that cannot be bundled are in dist/node_modules, where Node looks for them.
+// builds all, and the SDK (build-sdk.ts). A bundle starts in less than half the time that the sources take. The bundles
+// of gt and gt-sidecar contain what every start needs; code for one command or one half is in parts beside them, in
+// dist/gt and dist/gt-sidecar. Modules that cannot be bundled are in dist/node_modules, where Node looks for them.
 import { cpSync, globSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -30,9 +30,9 @@ export const nodeCheck = (binary: string): string =>
 const NATIVE = "koffi";
 
 /**
- * Binaries in parts, each read when it is needed: gt runs one short command, and each half of gt-sidecar only its own
- * code. The modules that the files listed here need are gathered in few parts. main.ts must not be listed: none of gt's
- * commands could load a part that waits for the whole run.
+ * Binaries that are bundled in parts, each of which is loaded when it is needed: gt runs one short command, and each
+ * half of gt-sidecar needs only its own code. The modules that the listed files need are gathered in few parts. main.ts
+ * must not be listed: a command could not load a part that contains it, because main.ts awaits the whole run.
  */
 const SPLIT: Readonly<Record<string, readonly string[]>> = {
   gt: [
@@ -44,14 +44,14 @@ const SPLIT: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Node evaluates every lazy property of a module that is imported, WebSocket and WebCrypto among them, and those take
- * longer to load than all of gt. Loaded in this way they stay unevaluated.
+ * Node evaluates every lazy property of a module that is imported, WebSocket and WebCrypto among them, and these
+ * properties take longer to load than all of gt. `lazyModules` leaves them unevaluated.
  */
 const LAZY = ["crypto", "http", "https"];
 
 /**
- * In a single file, imports of Node's own modules all run at the start, those for code that is loaded on demand too.
- * Loaded in this way, the slow ones wait for the code that needs them.
+ * In a single file, all imports of Node's own modules run at the start, even those of code that is loaded on demand.
+ * `lazyModules` delays the slow ones until that code runs.
  */
 const LAZY_IN_ONE = [...LAZY, "child_process", "dns", "http2", "net", "readline", "stream", "tls", "zlib"];
 
@@ -100,7 +100,7 @@ async function bundle(binary: string, outDir: string) {
   });
   for (const file of quick === undefined ? [] : globSync(`${outDir}/{${binary},${binary}/*}.mjs`))
     trimBanner(file, file === outfile ? "" : nodeCheck(binary));
-  await stop(); // otherwise a process of the bundler stays for the next build
+  await stop(); // otherwise a process of the bundler keeps running for the next build
   return { outfile, inputs: Object.keys(metafile.inputs) };
 }
 
@@ -130,7 +130,7 @@ function copyNative(outDir: string): void {
   }
 }
 
-/** Bundles binaries, with what must lie beside them: machine code and the licences of the packages. */
+/** Bundles binaries and places the native package and the packages' licences beside them. */
 export async function buildBinaries(binaries: readonly string[], outDir: string): Promise<readonly string[]> {
   const inputs = new Set([`node_modules/${NATIVE}/index.js`]);
   const outfiles: string[] = [];

@@ -20,7 +20,7 @@ const broken = [...oversized(files), ...misnamed(files), ...danglingOpeners(file
 for (const line of broken) console.log(line);
 process.exitCode = broken.length > 0 ? 1 : 0;
 
-/** Empty for a file that git knows and that was deleted. */
+/** Empty for a file that git still lists but that was deleted. */
 function read(path: string): readonly SourceFile[] {
   try {
     return [{ path, text: readFileSync(join(root, path), "utf8") }];

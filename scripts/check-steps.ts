@@ -7,7 +7,7 @@ const TYPES_SEEN = "node_modules/.cache/types.tsbuildinfo";
 /** Exports that only tests import have the tag `@internal`. */
 const TESTED_ONLY = ["--include", "exports,types", "--no-tag-hints", "--no-progress"];
 
-/** Every check that runs no test, the slowest first so that two lanes end at about the same time. */
+/** All checks that run no tests, the slowest first so that two lanes end at about the same time. */
 export function staticSteps(): readonly GateStep[] {
   return [
     command("types (tsc)", packaged("tsc"), "-p", ".", "--incremental", "--tsBuildInfoFile", TYPES_SEEN),
@@ -33,7 +33,7 @@ function command(name: string, program: string, ...args: string[]): GateStep {
   return { type: "command", name, argv: [program, ...args] };
 }
 
-/** Compares the messages with those of the main branch, the local one or the one of the cloned repository. */
+/** Compares the messages with those on the main branch: the local branch, or else that of the cloned repository. */
 function breakingStep(): GateStep {
   const name = "proto compatibility (buf)";
   const base = ["main", "origin/main"].find((branch) => hasProtos(branch));

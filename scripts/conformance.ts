@@ -3,8 +3,9 @@
 //   npm run conformance               all cases; the last lines count them
 //   npm run conformance -- PATTERN …  some, e.g. "Basic/**"
 //
-// test/conformance/config.yaml lists the omitted cases, known-flaky.txt those that may fail, with reasons. Exit code 1
-// if a case fails; without the suite's program one line says where to get it, and the exit code is 0 (1 with CI=true).
+// test/conformance/config.yaml lists the omitted cases, and known-flaky.txt the cases that may fail, with reasons. Exit
+// code 1 if a case fails; if the suite's program is missing, one line says where to get it, and the exit code is 0 (1
+// with CI=true).
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { conformanceArgs } from "../test/conformance/command.ts";

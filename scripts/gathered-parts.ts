@@ -6,9 +6,9 @@ import { build, type Plugin } from "esbuild";
 const GATHERED = "gathered-parts";
 
 /**
- * Makes the bundler gather the modules that `quick` files need, from `root`, in few parts instead of one for each set
- * of commands that share them: opening a part takes Node longer than reading it. Every other file loads these parts
- * too.
+ * Makes the bundler gather the modules that the `quick` files (paths from `root`) need in few parts, instead of one
+ * part for each set of commands that share modules: opening a part takes Node longer than reading it. All other files
+ * load these parts too.
  */
 export async function gatheredParts(root: string, quick: readonly string[]): Promise<Plugin> {
   const gathered = await importedBy(root, quick);
@@ -21,14 +21,14 @@ export async function gatheredParts(root: string, quick: readonly string[]): Pro
       onLoad({ filter: /\.ts$/ }, ({ path }) => {
         const own = relative(root, path);
         if (own.startsWith("..") || own.startsWith("node_modules") || gathered.has(own)) return undefined;
-        // Appended, so that the lines of its source map stay.
+        // Appended, so that the line numbers in the source map stay right.
         return { contents: `${readFileSync(path, "utf8")}\nimport "${GATHERED}";\n`, loader: "ts" };
       });
     },
   };
 }
 
-/** The files that are loaded together with these, without those that they `import()`. */
+/** These files and all that they import statically, without those that they `import()`. */
 async function importedBy(root: string, files: readonly string[]): Promise<ReadonlySet<string>> {
   const options = {
     bundle: true,

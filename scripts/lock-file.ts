@@ -14,7 +14,7 @@ const CPUS: Readonly<Record<string, string>> = { aarch64: "arm64", armv7: "arm",
 /**
  * The missing entries for optional packages. npm omits a platform's package if its registry does not have it, and then
  * refuses `npm ci` (npm 11, or any npm whose registry does have it). An entry with version and platform is enough: npm
- * skips it on other platforms, and fetches it like any other on its own.
+ * skips the package on other platforms, and fetches it like any other on its own platform.
  */
 export function missingOptional(entries: LockEntries): LockEntries {
   const missing: Record<string, LockEntry> = {};

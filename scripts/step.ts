@@ -10,7 +10,7 @@ export interface StepResult {
   readonly name: string;
   readonly ok: boolean;
   readonly ms: number;
-  /** Both output streams in order of arrival, or the reason of a step with nothing to do. */
+  /** Both output streams in order of arrival, or the reason why the step has nothing to do. */
   readonly output: string;
 }
 
@@ -19,13 +19,16 @@ export const root: string = join(import.meta.dirname, "..");
 /** The path of a packaged program. */
 export const packaged = (name: string): string => join(root, "node_modules", ".bin", name);
 
-/** The environment for programs of packages: they find this Node by name, and use colours only on a terminal. */
+/**
+ * The environment for programs of packages: they find this process's Node by name, and use colours if the output is a
+ * terminal.
+ */
 export function toolEnvironment(): NodeJS.ProcessEnv {
   const path = [dirname(process.execPath), process.env["PATH"] ?? ""].join(delimiter);
   return { ...process.env, PATH: path, ...(process.stdout.isTTY ? { FORCE_COLOR: "1" } : {}) };
 }
 
-/** vitest colours its output even without a terminal. */
+/** Needed because vitest colours its output even without a terminal. */
 export const vitestColor: readonly string[] = process.stdout.isTTY ? [] : ["--no-color"];
 
 /** Runs a step to its end. A program that cannot be started is a failed step, not an exception. */
@@ -53,7 +56,7 @@ export async function runStep(step: GateStep): Promise<StepResult> {
   };
 }
 
-/** Runs steps in order of the list, at most `lanes` at a time, and reports each result on arrival. */
+/** Starts steps in the order of the list, runs at most `lanes` at a time, and reports each result as it arrives. */
 export async function runSteps(
   steps: readonly GateStep[],
   lanes: number,

@@ -40,7 +40,7 @@ function licenceTexts(root: string, folder: string, name: string): readonly stri
   return texts.map((text) => text.trim());
 }
 
-/** The folders of the packages that the files belong to. */
+/** The folders of the packages to which the files belong. */
 function foldersOf(inputs: Iterable<string>): readonly string[] {
   const folders = [...inputs].flatMap((path) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? []);
   return [...new Set(folders)].sort();

@@ -1,15 +1,20 @@
 import type { SourceFile } from "./source-sizes.ts";
 
-/** The sources whose exports other files see. Benchmarks, tests and examples export nothing to others. */
+/** The source files whose exports other files can import. Benchmarks, tests and examples export nothing to others. */
 const SHARED = /^(cmd|internal|pkg|scripts|test\/support)\/(?!.*(\.test\.ts|\.d\.mts)$)/;
-/** Variables are left out: `export let` is the state of a test bed, which each bed calls `clock` or `pane`. */
+/**
+ * Variables are left out: `export let` is the state of a test bed, and each test bed calls its state `clock` or `pane`.
+ */
 const DECLARED = /^export (?:abstract |async |declare )*(?:class|const|function\*?|interface|type) (\w+)(.*)/gm;
-/** The value of a command is named after the word on the command line: `status` in every program that has it. */
+/**
+ * Commands are left out: each is named after its word on the command line, so every program with a command `status`
+ * exports `status`.
+ */
 const COMMAND = /^(?:: | = \(.*\): )(?:Command|CommandNode|Program)\b/;
 
 /**
- * The exported names with more than one declaration, one sentence each. Each binary under `cmd` has names of its own:
- * none imports another, and its `readConfig` or `serve` means the same in each.
+ * The exported names with more than one declaration, one sentence each. Different binaries under `cmd` may use the same
+ * name: none imports another, and `readConfig` or `serve` means the same in each.
  */
 export function repeatedNames(files: readonly SourceFile[]): readonly string[] {
   const declared = files.filter(({ path }) => SHARED.test(path)).flatMap(declarations);

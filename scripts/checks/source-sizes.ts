@@ -8,8 +8,8 @@ export interface SourceFile {
 }
 
 /**
- * The limits of a folder that one person can keep in mind; a larger one must be split. Tests do not count, their
- * support does.
+ * The limits of a folder that one person can keep in mind; a larger one must be split. Tests do not count; the code
+ * that supports them does.
  */
 const ROOM_FILES = 25;
 const ROOM_LINES = 3000;
@@ -39,7 +39,7 @@ function oversizedRoom(room: string, files: readonly SourceFile[]): readonly str
   ];
 }
 
-/** The formatter wraps code, but not comments. */
+/** The comments that are too wide: the formatter wraps code, but not comments. */
 function longComments({ path, text }: SourceFile): readonly string[] {
   return text.split("\n").flatMap((line, index) => {
     const isLong = [...line].length > COMMENT_COLUMNS && /^\s*(\/\/|\/\*|\* )/.test(line);
@@ -48,8 +48,8 @@ function longComments({ path, text }: SourceFile): readonly string[] {
 }
 
 /**
- * The files whose name does not match their class: a file whose only exported value is a class is named after it, in
- * whole or in part, as `session-log.ts` is after `SessionLog`.
+ * The files whose name does not match their class. A file whose only exported value is a class must be named after the
+ * class, in whole or in part, as `session-log.ts` is named after `SessionLog`.
  */
 export function misnamed(files: readonly SourceFile[]): readonly string[] {
   return files.flatMap(({ path, text }) => {
@@ -63,7 +63,7 @@ export function misnamed(files: readonly SourceFile[]): readonly string[] {
   });
 }
 
-/** A line of a comment that begins with a word whose noun is missing: "What a session holds" for "A session's data". */
+/** A comment line that begins with a word in place of a noun: "What a session holds" instead of "A session's data". */
 const OPENER = /^\s*(?:\/\/|\/\*\*?|\*) (What|Of|Who|Whose|Whoever)\b/;
 
 /** The lines of comments that open without a subject, one sentence each. */

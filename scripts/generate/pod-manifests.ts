@@ -108,7 +108,7 @@ const ADOPTED_COMMENTS = {
   GT_SIDECAR_LINGER: "Its events stay readable after a stop: the chart's sessions.retention, and ten minutes.",
 };
 
-/** Comments by the key, or the name of the list entry, above which they are placed. */
+/** Comments, by the key or the list entry's name above which each is placed. */
 function commentsOf({ sessionId, template, labels }: AgentPodPlan): Readonly<Record<string, string>> {
   const isEmbedded = template.isolation === "embedded";
   return {

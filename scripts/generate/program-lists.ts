@@ -6,7 +6,10 @@ import { normalise } from "../../internal/agents/safe-text.ts";
 const DELIVERY = "docs/protocols/delivery.md";
 const SCHEMA = "charts/gastown/values.schema.json";
 
-/** Those files by path, with lists from the registry of agent programs; `read` returns their present text. */
+/**
+ * The texts of these files, by path, with lists from the registry of agent programs. `read` returns a file's present
+ * text.
+ */
 export function programLists(read: (path: string) => string): Readonly<Record<string, string>> {
   return { [DELIVERY]: withTypedTexts(read(DELIVERY)), [SCHEMA]: withProfiles(read(SCHEMA)) };
 }

@@ -16,8 +16,8 @@ const ADDRESS = "town/polecats/toast";
 const { IDLE, DIALOG } = AgentState;
 
 /**
- * A message that is submitted, a message that leads to a dialog, a message that the dialog holds back, and the answer
- * to the dialog.
+ * A message that is submitted, a look at the screen, a message that leads to a dialog, a message that the dialog holds
+ * back, and the answer to the dialog.
  */
 const STEPS: readonly { readonly args: readonly string[]; readonly until?: number }[] = [
   { args: ["nudge", "toast", "the login test fails since Monday, can you look?"], until: IDLE },
@@ -49,8 +49,8 @@ export async function recordSession(): Promise<readonly CommandScene[]> {
 }
 
 /**
- * The parts of the scenes that are equal in every run: without evidence, whose order differs, and with placeholders for
- * ids and amounts.
+ * The scenes reduced to the parts that are equal in every run: without evidence, whose order differs, and with
+ * placeholders for ids and amounts.
  * @internal
  */
 export function comparableScenes(scenes: readonly CommandScene[]): readonly CommandScene[] {

@@ -7,8 +7,8 @@ export interface Dependency {
 }
 
 /**
- * The floors' imports as a Mermaid graph: a node names a floor and its rooms; arrows are in alphabetical order. Without
- * arrows that a path of others implies, without `base`, which every room may import, and without tests.
+ * The floors' imports as a Mermaid graph: a node names a floor and its rooms; arrows are in alphabetical order. Omits
+ * tests, `base`, which every room may import, and arrows that a path of other arrows implies.
  */
 export function drawing(dependencies: readonly Dependency[]): string {
   const roomsOf = new Map<string, Set<string>>();
@@ -46,13 +46,18 @@ function withoutImplied(arrows: ReadonlyMap<string, ReadonlySet<string>>): reado
     .sort();
 }
 
-/** Circular imports between folders, and between floors, without tests. dependency-cruiser checks files. */
+/**
+ * Cyclic imports between folders and between floors, not counting tests. dependency-cruiser checks those between files.
+ */
 export function cycles(dependencies: readonly Dependency[]): readonly string[] {
   const ours = dependencies.filter(({ from, to }) => roomOf(to) !== undefined && !from.endsWith(".test.ts"));
   return [dirname, floorOf].flatMap((nameOf) => inCycles(ours.map(({ from, to }) => [nameOf(from), nameOf(to)])));
 }
 
-/** The arrows that remain after every name without incoming or without outgoing arrows is removed, repeatedly. */
+/**
+ * The arrows that remain after names without incoming or without outgoing arrows are removed, until there are no such
+ * names.
+ */
 function inCycles(pairs: readonly (readonly [from: string, to: string])[]): readonly string[] {
   let left = pairs.filter(([from, to]) => from !== to);
   for (let before = -1; before !== left.length; ) {

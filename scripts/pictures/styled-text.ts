@@ -13,8 +13,8 @@ const PLAIN = { isBold: false, isDim: false };
 const SGR = /\x1b\[([\d;]*)m/;
 
 /**
- * Parses one line of terminal output with SGR sequences for bold, dim and the first eight colours; others have no
- * effect.
+ * Parses one line of terminal output with SGR sequences for bold, dim and the first eight colours; other sequences have
+ * no effect.
  */
 export function spansOf(line: string): readonly StyledSpan[] {
   const spans: StyledSpan[] = [];

@@ -57,7 +57,9 @@ export async function findProgram(name: string, env: NodeJS.ProcessEnv): Promise
   return undefined;
 }
 
-/** Implemented without execa, whose import takes longer than the question of `npm start`: a version. */
+/**
+ * Implemented without execa, whose import takes longer than all that `npm start` uses this for, to ask for a version.
+ */
 export const captureOutput: RunProgram = ([program, ...args], env) =>
   new Promise((resolve) => {
     const child = spawn(program, args, { env, stdio: ["ignore", "pipe", "pipe"] });

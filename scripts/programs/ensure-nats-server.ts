@@ -14,13 +14,13 @@ export interface EnsureNatsOptions {
   readonly root?: string;
 }
 
-/** Debian installs it into a folder that only root's PATH contains. */
+/** Debian installs nats-server into a folder that only root's PATH contains. */
 const PROGRAM = join("usr", "sbin", "nats-server");
 const HINT = "GT_NATS_SERVER=/path names one; it needs no installation: a single file from nats-io/nats-server";
 
 /**
- * The path of a nats-server: from GT_NATS_SERVER, PATH or /usr/sbin; else Debian's package, downloaded and unpacked,
- * which starts no service and needs no root if the package lists are present.
+ * The path of a nats-server: from GT_NATS_SERVER, an earlier download, /usr/sbin or PATH; else downloads and unpacks
+ * Debian's package, which starts no service and needs no root if the package lists are present.
  * @throws DomainError `unavailable` with a hint
  */
 export async function ensureNatsServer(options: EnsureNatsOptions): Promise<string> {
@@ -47,7 +47,10 @@ function cacheOf({ XDG_CACHE_HOME: base, HOME: home }: NodeJS.ProcessEnv): strin
   return above === undefined ? undefined : join(above, "gastown", "nats-server");
 }
 
-/** An inherited HOME or XDG_CACHE_HOME can be another user's. */
+/**
+ * Whether the folder belongs to this user and no one else may write to it: an inherited HOME or XDG_CACHE_HOME can be
+ * another user's.
+ */
 async function isOwn(folder: string): Promise<boolean> {
   const found = await lstat(folder).catch(() => undefined);
   return found?.isDirectory() === true && found.uid === process.getuid?.() && (found.mode & 0o022) === 0;
@@ -79,7 +82,7 @@ async function unpack(
   }
 }
 
-/** Another process may have been faster: then its copy is used. */
+/** Moves the unpacked package into the cache. If another process was faster, its copy is used. */
 async function keep(unpacked: string, cache: string): Promise<string> {
   const part = `${cache}.${process.pid}`;
   try {

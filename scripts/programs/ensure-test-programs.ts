@@ -4,7 +4,7 @@ import { grpcPython, PYTHON_PACKAGES } from "../../test/support/bridge/python-gr
 import { aptInstall, captureOutput, findProgram, type RunProgram } from "./apt.ts";
 import { ensureNatsServer } from "./ensure-nats-server.ts";
 
-/** The Debian packages of the programs that tests drive, beside tmux and the npm packages. */
+/** The Debian packages of the programs that tests run, other than tmux and the npm packages. */
 const PACKAGES: Readonly<Record<string, string>> = {
   curl: "curl",
   openssl: "openssl",
@@ -24,7 +24,7 @@ export interface EnsureOptions {
 
 /**
  * Installs the missing programs, for root on a system with apt-get. Returns a line about the result.
- * @throws Error with the programs that are still missing; the tests that need them say so too.
+ * @throws Error with the names of the programs that are still missing; tests that need one report it too.
  */
 export async function ensureTestPrograms(options: EnsureOptions): Promise<string> {
   const { log, env = process.env, uid = process.getuid?.() ?? -1, run = captureOutput } = options;

@@ -18,7 +18,7 @@ export function agentCommand(agent: AgentName, root: string, path: string): read
   });
 }
 
-/** The command line of a source file of the clone on our own Node. */
+/** The command line that runs a source file of the clone with this process's Node. */
 export function nodeCommand(root: string, file: string): readonly [string, ...string[]] {
   const options = ["--disable-warning=ExperimentalWarning", "--import", join(root, "scripts/compile-cache.mjs")];
   return [process.execPath, ...options, join(root, file)];

@@ -41,8 +41,8 @@ const LOOK_AGAIN_MS = 40;
 type Use = (agent: RunningAgent, signal: AbortSignal) => Promise<number>;
 
 /**
- * Starts a sidecar with an agent, passes it to `use`, and ends it when `use` resolves or rejects, or the sidecar ends.
- * It leaves neither processes nor files behind.
+ * Starts a sidecar with an agent, passes the running agent to `use`, and ends both when `use` resolves or rejects. If
+ * the sidecar ends first, aborts the signal of `use`. Leaves neither processes nor files behind.
  */
 export async function withStartedAgent(
   clock: Clock,
@@ -115,7 +115,7 @@ async function withSidecar(
   }
 }
 
-/** Waits until the agent's screen has text. A slow agent is shown while it starts. */
+/** Waits until the agent has started, but at most 5 s: a slow agent is shown while it starts. */
 async function firstScreen(backend: Backend, clock: Clock, signal: AbortSignal): Promise<void> {
   const deadline = clock.monotonicMs() + FIRST_SCREEN_MS;
   while (clock.monotonicMs() < deadline) {
@@ -150,7 +150,7 @@ function choosePort(): Promise<number> {
   });
 }
 
-/** The text of a failure in the sidecar's log. */
+/** The text of the failure that a line of the sidecar's log reports; undefined if it reports none. */
 function reasonIn(line: string): string | undefined {
   const news = readLogLine(line);
   return news?.type === "failure" ? news.text : undefined;

@@ -5,26 +5,29 @@ import type { Clock } from "../../internal/base/clock.ts";
 import { DomainError } from "../../internal/base/errors.ts";
 
 export interface ChildProgram {
-  /** The name in the message when it ends by itself. */
+  /** The program's name in the error when the program ends by itself. */
   readonly name: string;
   readonly command: readonly [string, ...string[]];
   readonly env: NodeJS.ProcessEnv;
-  /** The folder in which it starts. */
+  /** The folder in which the program starts. */
   readonly cwd?: string;
   readonly onLine?: (line: string) => void;
-  /** The reason for its end that a line gives; undefined if it gives none. Without this, each line is a reason. */
+  /**
+   * Returns the reason for the program's end that a line of its output gives; undefined if the line gives none.
+   * Default: each line is a reason.
+   */
   readonly reasonIn?: (line: string) => string | undefined;
-  /** Whether it may end by itself, with exit code 0. */
+  /** Whether the program may end by itself with exit code 0. */
   readonly mayEnd?: boolean;
-  /** The time from SIGTERM to SIGKILL, ms. Default 20 s: a database is stopped first. */
+  /** The time from SIGTERM to SIGKILL, ms. Default 20 s, because some programs first stop a database. */
   readonly stopMs?: number;
 }
 
 const STOP_MS = 20_000;
 
 /**
- * Runs a program until the signal, then ends it in order.
- * @throws DomainError `unavailable` when it ends by itself; with `mayEnd`, only if its exit code is not 0
+ * Runs a program until the signal is aborted, and then ends it in order.
+ * @throws DomainError `unavailable` when the program ends by itself; with `mayEnd`, only if its exit code is not 0
  */
 export async function runChild(clock: Clock, options: ChildProgram, signal: AbortSignal): Promise<void> {
   const { name, command, env, cwd, onLine, reasonIn = (line) => line, mayEnd = false, stopMs = STOP_MS } = options;

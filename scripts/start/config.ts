@@ -33,7 +33,7 @@ export interface StartConfig {
   readonly bridge: boolean;
   readonly relay: boolean;
   readonly threads: boolean;
-  /** The person's folder when they typed the command; npm itself changes to the clone. */
+  /** The folder in which the person typed the command; npm itself changes to the clone. */
   readonly workdir: string | undefined;
 }
 

@@ -5,7 +5,8 @@ import { text } from "node:stream/consumers";
 import { nodeCommand } from "./agent-command.ts";
 
 /**
- * A PATH on which a suitable tmux comes first. A number is the exit code if there is none; the reason has been printed.
+ * A PATH whose first tmux is suitable. A number: there is none; the number is the exit code, and the reason has been
+ * printed.
  */
 export async function pathWithTmux(root: string, env: NodeJS.ProcessEnv): Promise<string | number> {
   const [program, ...args] = nodeCommand(root, "scripts/programs/ensure-tmux.ts");

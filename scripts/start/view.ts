@@ -27,7 +27,7 @@ export interface ViewModel {
 }
 
 const MOST_RECEIPTS = 3;
-/** Rows around the agent's screen: header 2, border 2, receipts' title and lines, commands' title and lines, footer. */
+/** The fewest rows of the agent's screen that the box shows. */
 const SMALLEST_SCREEN = 4;
 const TONES: Readonly<Record<AgentStateName, string>> = {
   starting: "36",
@@ -52,7 +52,10 @@ export function renderView(model: ViewModel): string[] {
   return lines.slice(0, rows).map((line) => (textWidth(unstyled(line)) > columns ? fitStyled(line, columns) : line));
 }
 
-/** The size of the agent's screen that fits the box in a window of this size. */
+/**
+ * The size of the agent's screen that fits the box in a window of this size. Around the screen are the header (2 rows),
+ * the border (2), the receipts with their title, and the commands with their title and the footer (8).
+ */
 export function screenSize(columns: number, rows: number): { readonly cols: number; readonly rows: number } {
   const around = 2 + 2 + (2 + MOST_RECEIPTS) + 8;
   return { cols: Math.min(160, Math.max(40, columns - 4)), rows: Math.min(50, Math.max(10, rows - around)) };

@@ -7,7 +7,8 @@ const LOOK_EVERY_MS = 2000;
 
 /**
  * Runs `use` until it ends, and aborts its signal when the terminal on standard input is gone: a process in its own
- * session gets no SIGHUP. The input is not read, which would stop a program in the background.
+ * session gets no SIGHUP. Does not read from the terminal, because reading would stop a program that runs in the
+ * background.
  */
 export async function whileTerminal<T>(
   clock: Clock,

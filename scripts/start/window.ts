@@ -4,16 +4,19 @@ import { terminalSize } from "../../internal/cli/terminal-size.ts";
 const STDOUT = 1;
 const ENTER = "\x1b[?1049h\x1b[?25l\x1b[2J";
 const LEAVE = "\x1b[0m\x1b[?25h\x1b[?1049l";
-/** Synchronised output: a terminal that supports it shows the frame at once, others ignore it. */
+/** Synchronised output: a terminal that supports it shows the whole frame at once, others ignore the sequences. */
 const FRAME = ["\x1b[?2026h", "\x1b[?2026l"] as const;
 
-/** The events of a lost terminal where no signal reports it. */
+/** The events that report a lost terminal if no signal does. */
 const ENDS = ["end", "close", "error"] as const;
 
 type Input = Pick<NodeJS.ReadStream, "on" | "off" | "setRawMode" | "resume" | "pause">;
 type Screen = Pick<NodeJS.WriteStream, "on" | "off" | "write" | "columns" | "rows">;
 
-/** The person's terminal while the live view is on it. Disposing restores it; so does the process's exit. */
+/**
+ * The person's terminal while it shows the live view. The terminal is restored when this is disposed of or the process
+ * exits.
+ */
 export class Window implements Disposable {
   readonly #input: Input;
   readonly #screen: Screen;
@@ -27,7 +30,7 @@ export class Window implements Disposable {
     this.#input = input;
     this.#screen = screen;
     this.#onData = (bytes) => {
-      // q, Ctrl-C, Ctrl-D; a lone Escape too, but not the sequence of an arrow key.
+      // Keys that quit: q, Ctrl-C, Ctrl-D and a lone Escape, but not the sequence of an arrow key.
       if (/^\x1b$|[qQ\x03\x04]/.test(Buffer.from(bytes).toString("latin1"))) on.quit();
     };
     this.#onResize = () => {
@@ -68,7 +71,7 @@ export class Window implements Disposable {
   [Symbol.dispose](): void {
     process.off("exit", this.#restore);
     this.#input.off("data", this.#onData);
-    // An error may still arrive, and would end the process.
+    // The `error` listener stays: a late error without a listener would end the process.
     for (const end of ["end", "close"] as const) this.#input.off(end, this.#onEnd);
     this.#screen.off("resize", this.#onResize);
     this.#input.pause();
@@ -82,7 +85,7 @@ export class Window implements Disposable {
       this.#input.setRawMode(false);
       writeSync(STDOUT, LEAVE);
     } catch {
-      // The terminal is gone: there is no one to show it to.
+      // The terminal is gone: there is nothing to restore.
     }
   };
 }

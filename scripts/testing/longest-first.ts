@@ -1,6 +1,8 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Files that take minutes, by the end of their path: started last, one of them would keep all other cores waiting. */
+/**
+ * Files that take minutes, by the end of their path: if one of them started last, all other cores would wait for it.
+ */
 const LONGEST = [
   "e2e/cluster.test.ts",
   "e2e/hostile.test.ts",

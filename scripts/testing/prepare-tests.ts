@@ -8,8 +8,8 @@ import { type Counts, none, plus } from "./counts.ts";
 const log = (line: string): void => console.log(line);
 
 /**
- * Prepares the real programs that tests need. A missing one is a failure in CI; elsewhere the tests that need it say
- * so.
+ * Prepares the real programs that tests need. In CI a missing program is a failure; elsewhere the tests that need it
+ * report that it is missing.
  */
 export async function prepareTests(scratch: string): Promise<Counts> {
   const parts: readonly [string, () => Promise<string>][] = [
@@ -30,7 +30,7 @@ export async function prepareTests(scratch: string): Promise<Counts> {
   return counts;
 }
 
-/** Tests find tmux on PATH in its own folder, so that no other program of that folder takes precedence. */
+/** Puts a folder with only tmux first in PATH, so that no other program from tmux's real folder takes precedence. */
 async function useTmux(folder: string): Promise<string> {
   const { path, version } = await ensureTmux({ log });
   await mkdir(folder);

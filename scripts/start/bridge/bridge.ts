@@ -21,7 +21,7 @@ export interface BridgeTourOptions {
   readonly once: boolean;
 }
 
-/** The bridge stops its sessions first. */
+/** Long enough for the bridge to stop its sessions first. */
 const STOP_MS = 15_000;
 const FAVOURITE_PORT = 9445;
 

@@ -6,7 +6,7 @@ import { newKeyPair, newTokenKeyPair, privateKeyPem, publicKeyPem } from "../../
 import { type LeafOptions, newLeaf } from "../../../internal/pki/leaf.ts";
 import { writeProfiles } from "../../../internal/terminal/places/profile-file.ts";
 
-/** The only caller's name: in its certificate, as its token issuer, and as its project. */
+/** The name of the only caller, which is in its certificate and is also its token issuer and its project. */
 export const CALLER = "tour";
 
 const DAYS = 7;
@@ -18,7 +18,7 @@ export interface TourFiles {
   readonly cert: string;
   readonly key: string;
   readonly tokenKey: string;
-  /** The folder that is `XDG_CONFIG_HOME` for `gt`: its profile leads to this bridge. */
+  /** The folder to use as `XDG_CONFIG_HOME` for `gt`, with a profile that leads to this bridge. */
   readonly profiles: string;
   /** A folder in which agents may work. */
   readonly repo: string;

@@ -36,8 +36,8 @@ interface Tour extends ThreadsTourOptions {
 }
 
 /**
- * Runs threads with its own PostgreSQL, and two demo agents that review and fix by script, each woken when a message
- * waits for it. All of it is removed at the end.
+ * Runs threads with its own PostgreSQL, and two demo agents that review and fix as scripted; each is woken when a
+ * message waits for it. All of it is removed at the end.
  */
 export async function startThreads(context: MainContext, options: ThreadsTourOptions): Promise<number> {
   const out = new Output(context.stdout, context.env);
@@ -95,7 +95,7 @@ async function withAgents(tour: Tour, signal: AbortSignal): Promise<number> {
 
 type Call = (name: string, input: object) => Promise<Json>;
 
-/** Runs a demo agent in a sidecar, with its own token that is renewed while it works. */
+/** Runs a demo agent in a sidecar. The agent has its own token, which is renewed meanwhile. */
 async function withDemoAgent(
   { root, env, context, stateDir }: Tour,
   part: "review" | "fix",
@@ -129,7 +129,10 @@ async function withDemoAgent(
   });
 }
 
-/** A review, its fix and a second review, without copying text by hand. True if it completed. */
+/**
+ * Lets the agents do a review, a fix and a second review without anyone copying text. True if the conversation was
+ * completed.
+ */
 async function conversation(
   tour: Tour,
   { call, reviewer, fixer }: { readonly call: Call; readonly reviewer: string; readonly fixer: string },
