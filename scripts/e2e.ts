@@ -1,7 +1,7 @@
 // Runs every test that needs a cluster or containers, in full; npm test runs a part of them.
 //
 //   npm run e2e                    the image, its hostile neighbours, and a pod on a Kubernetes node
-// npm run e2e -- PATTERN … the matching files; vitest's own options work too
+//   npm run e2e -- PATTERN …       the matching files; vitest's own options work too
 //
 // The last line is "N passed, N failed, N skipped". KUBECONFIG names an existing cluster to use (the image is loaded
 // into a kind cluster; for other clusters GT_E2E_IMAGE names an image that they already have).

@@ -32,7 +32,7 @@ const READ_ALREADY = `$8::jsonb <> '{}' and not exists (
   select from jsonb_each_text($8::jsonb) o join threads.participant p
     on p.workspace_id = $1 and p.thread_id = o.key and p.agent_id = wake.agent_id
       and (p.read_seq < o.value::bigint or p.again_seq is not null))`;
-/** SQL condition: the agent has acted since its wake's text was typed (`$11`: ms from the attempt's start). */
+/** SQL condition: the agent has acted since the text was typed (`$11`: ms from the attempt's start). */
 const HAS_ACTED = `acted_at >= (select a.begun_at + $11::float8 * interval '1 millisecond' from threads.wake_attempt a
   where a.workspace_id = $1 and a.wake_id = $2 and a.attempt = $10)`;
 const CAUSE = (by: string) => `case when ${by} in ('person', 'draft') then 'person' else ${by} end`;
@@ -223,9 +223,8 @@ export class PgWakes implements WakeStore {
   }
 
   /**
-   * Makes a new wake if messages still wait. A message that came while the wake was open got no wake of its own, but
-   * the typed text may not name it. Called with the wake's row locked, so that a later post finds the wake closed and
-   * makes a new one.
+   * Makes a new wake if messages still wait: those that came while this wake was open got no other, and its text may
+   * not name them. Called with the wake's row locked, so that a later post finds the wake closed and makes a new one.
    */
   async #wantNext(client: PoolClient, workspace: string, { wakeId, agentId, urgency }: Wake): Promise<void> {
     const reads = new PgReads({ query: client.query.bind(client) as never }, workspace, DEFAULT_POLICY);
