@@ -300,7 +300,7 @@ export type GetSessionResponse = Message<"bridge.v1.GetSessionResponse"> & {
   sidecarPort: number;
 
   /**
-   * The agent program's own id of its conversation, by which `agent_opts.resume` continues it. Empty: unknown. Of a
+   * The agent program's own id of its conversation, by which `agent_opts.resume` continues it. Empty: unknown. For a
    * session with a terminal only GetSession asks for it; elsewhere, and after the end, it is the last one known. In a
    * cluster only GetSession sets it, while the sidecar answers.
    *
@@ -886,8 +886,8 @@ export type WatchSessionsRequest = Message<"bridge.v1.WatchSessionsRequest"> & {
   projectId: string;
 
   /**
-   * Only those with all of these labels, at most 64. On one host `gastown.io/agent` and `gastown.io/provider` are known; others are
-   * `invalid_argument`.
+   * Only those with all of these labels, at most 64. On one host `gastown.io/agent` and `gastown.io/provider` are known;
+   * others are `invalid_argument`.
    *
    * @generated from field: map<string, string> labels = 2;
    */
@@ -922,8 +922,8 @@ export type SessionUpdate = Message<"bridge.v1.SessionUpdate"> & {
   session?: GetSessionResponse | undefined;
 
   /**
-   * The status from its sidecar; of a session without a terminal, what its agent's protocol tells. Absent: it does not
-   * run, or there was no answer yet.
+   * The status from its sidecar, or for a session without a terminal, from its agent's protocol. Absent: the session
+   * is not running, or there has been no answer yet.
    *
    * @generated from field: gastown.v1.SidecarStatusResponse status = 2;
    */
@@ -1495,7 +1495,7 @@ export const BridgeService: GenService<{
   },
   /**
    * AckEvents moves a subscriber's position forward; an older seq than the acknowledged one changes nothing. Role:
-   * read. Errors: as StreamEvents, and `invalid_argument` without a subscriber or an epoch.
+   * read. Errors: as for StreamEvents, and `invalid_argument` without a subscriber or an epoch.
    *
    * @generated from rpc bridge.v1.BridgeService.AckEvents
    */
@@ -1597,7 +1597,7 @@ export const BridgeService: GenService<{
     output: typeof SidecarRespondResponseSchema;
   },
   /**
-   * Attach connects a person's terminal. HTTP/2 only. Role: operate; with `read_only` read.
+   * Attach connects a person's terminal. HTTP/2 only. Role: operate, or read with `read_only`.
    *
    * @generated from rpc bridge.v1.BridgeService.Attach
    */

@@ -221,9 +221,9 @@ export const FrontService: GenService<{
    * Deliver runs one turn of the customer agent with a text of the administrator. The call's `authorization` is
    * `Bearer TOKEN`, a token that the bridge signed for this text; it is verified before the request is read. The same
    * token with the same text is answered with the receipt of the first call. Errors: `unauthenticated` for a token that
-   * is missing, malformed, expired, or signed or addressed otherwise; `permission_denied` for a text that is not the
-   * token's; `already_exists` for an id that another text had; `invalid_argument` for JSON with any other field;
-   * `resource_exhausted` and `unavailable` as for Say.
+   * is missing, malformed or expired, has another signer, or is meant for another receiver; `permission_denied` for a
+   * text that is not the token's; `already_exists` for an id that another text had; `invalid_argument` for JSON with
+   * any other field; `resource_exhausted` and `unavailable` as for Say.
    *
    * @generated from rpc desk.v1.FrontService.Deliver
    */

@@ -549,7 +549,8 @@ export const AgentState = {
   CRASH_LOOP: 8,
 
   /**
-   * Busy without output, transcript or CPU time for longer than the sidecar's stall time (10 minutes unless set).
+   * Busy without output, hooks, file writes or CPU time for longer than the sidecar's stall time (10 minutes unless
+   * set).
    *
    * @generated from enum value: AGENT_STATE_STALLED = 9;
    */

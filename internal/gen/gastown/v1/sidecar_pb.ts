@@ -1671,7 +1671,7 @@ export const SidecarService: GenService<{
   },
   /**
    * AckEvents moves a subscriber's position forward; an older seq than the acknowledged one changes nothing.
-   * Role: read. Errors: as StreamEvents, and `invalid_argument` without a subscriber.
+   * Role: read. Errors: as for StreamEvents, and `invalid_argument` without a subscriber.
    *
    * @generated from rpc gastown.v1.SidecarService.AckEvents
    */
@@ -1693,7 +1693,7 @@ export const SidecarService: GenService<{
     output: typeof SidecarNudgeResponseSchema;
   },
   /**
-   * GetNudge returns the current receipt of a nudge. Role: nudge, for another caller's nudge operate. Errors:
+   * GetNudge returns the current receipt of a nudge. Role: nudge; for another caller's nudge, operate. Errors:
    * `not_found` for another caller's nudge without that role, and for an id that is not kept. Ids are kept for 24 h,
    * at most 10,000 and 8,000 per caller. Ids of messages that were never typed are removed first, and no caller's
    * typed id is removed in favour of another caller's.
@@ -1707,7 +1707,7 @@ export const SidecarService: GenService<{
   },
   /**
    * CancelNudge cancels a queued nudge and returns its receipt; a nudge that is already typed keeps its outcome.
-   * Role: nudge, for another caller's nudge operate. Errors: `not_found` as GetNudge.
+   * Role: nudge; for another caller's nudge, operate. Errors: `not_found` as for GetNudge.
    *
    * @generated from rpc gastown.v1.SidecarService.CancelNudge
    */
@@ -1733,7 +1733,7 @@ export const SidecarService: GenService<{
    * Respond answers a dialog. The dialog is checked again right before the key. Role: operate. Errors:
    * `failed_precondition` if another dialog, or none, is on the screen (`dialog_id` in the details is the open one);
    * `invalid_argument` for a choice that it does not have (`choices` in the details); `unimplemented` for a dialog that
-   * only a person can answer; `already_exists`, `unavailable` as SendKeys.
+   * only a person can answer; `already_exists`, `unavailable` as for SendKeys.
    *
    * @generated from rpc gastown.v1.SidecarService.Respond
    */
@@ -1743,7 +1743,7 @@ export const SidecarService: GenService<{
     output: typeof SidecarRespondResponseSchema;
   },
   /**
-   * Attach connects a person's terminal. Role: operate; with `read_only` read. HTTP/2 only. While exactly one
+   * Attach connects a person's terminal. Role: operate, or read with `read_only`. HTTP/2 only. While exactly one
    * attached person can type, the window has the size of that person's terminal.
    *
    * @generated from rpc gastown.v1.SidecarService.Attach
