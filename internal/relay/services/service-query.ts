@@ -9,7 +9,10 @@ export function questionOf({ toolCall, options }: AskedPermission): string {
   return `May the agent do this: ${what}\nAnswer with one of: ${choices.join(", ")}. Anything else is a refusal.`;
 }
 
-/** The option that an answer names by its id or, in any case, by its name. Null: none, which is a refusal. */
+/**
+ * The option that an answer names by the option's id or, in upper or lower case, by the option's name. Null: none,
+ * which is a refusal.
+ */
 export function optionOf(answer: string, options: ExactJson): string | null {
   const word = answer.trim();
   const offered = optionsIn(options);
