@@ -32,7 +32,7 @@ export async function* heldMessages(body: AsyncIterable<Uint8Array>, call: Call)
 }
 
 /**
- * A response, each part of which is counted until the caller has taken it and requests the next one.
+ * A response, each part of which is counted until the caller has taken it and the next part is requested.
  * @throws as `Call.answering`
  */
 export function heldAnswer(body: AsyncIterable<Uint8Array>, call: Call): AsyncIterable<Uint8Array> {

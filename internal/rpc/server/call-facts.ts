@@ -19,8 +19,8 @@ export const authorizationKey: ContextKey<readonly string[]> = createContextKey<
 export const correlationKey: ContextKey<string> = createContextKey("", { description: "correlation id of a call" });
 
 /**
- * Ends the call with an error, for a gate that admitted it for a limited time. Undefined if calls do not end on their
- * own.
+ * Ends the call with an error, for a gate that admitted it for a limited time. Undefined: the call cannot be ended in
+ * this way.
  */
 export const endCallKey: ContextKey<EndCall | undefined> = createContextKey<EndCall | undefined>(undefined, {
   description: "ends a call",
