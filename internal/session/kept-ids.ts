@@ -5,7 +5,8 @@ export interface KeptId {
   /** The owner of the message; empty: callers could not be distinguished. */
   readonly owner: string;
   /**
-   * Part of the message may have reached the agent: if the id were forgotten too early, a retry would be typed twice.
+   * Part of the message may have reached the agent: if the id were forgotten too early, a retry would type it a second
+   * time.
    */
   readonly wasTyped: boolean;
 }

@@ -1,9 +1,9 @@
 import type { Logger } from "../../base/logger.ts";
 
 /**
- * Acts of an agent that attacks the serving half, by the place where they were found: a `link`, another `kind` of file
- * or another `owner`'s in the state folder; a `peer` on the link that is not the supervising half; a `stream` that is
- * not tmux's; a `capture` that tmux reported as written and that does not exist; output that is piped elsewhere
+ * Acts of an agent that attacks the serving half, by the place where they were found: a `link`, a file of another
+ * `kind` or of another `owner` in the state folder; a `peer` on the link that is not the supervising half; a `stream`
+ * that is not tmux's; a `capture` that tmux reported as written and that does not exist; output that is piped elsewhere
  * (`pipe`).
  */
 export const VIOLATIONS = ["link", "kind", "owner", "peer", "stream", "capture", "pipe"] as const;

@@ -200,7 +200,7 @@ export class ReportedLines implements Task {
 
   /** Reports output that never became lines. */
   lost({ first, to, reason }: Gap): void {
-    // At the first cut this process begins: earlier output belongs to no process, or to one whose end is reported.
+    // This process begins with the first cut: earlier output belongs to no process, or to one whose end is reported.
     if (reason === "restart" && this.#cuts++ === 0) return;
     this.#lines.interrupted();
     const how = reason === "restart" ? "restart" : "truncated";

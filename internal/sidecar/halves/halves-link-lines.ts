@@ -3,7 +3,7 @@ import { LineCutter } from "../../base/text/line-cutter.ts";
 
 /** Longer than any message. */
 const MAX_LINE_BYTES = 4096;
-/** A peer that sends and does not read is cut off at this many bytes. */
+/** A peer that sends and does not read is cut off at this many unread bytes. */
 const MAX_UNREAD_BYTES = 64 * 1024;
 
 /** Calls `onLine` with each line received. A line longer than any message ends the connection, after `onTooLong`. */

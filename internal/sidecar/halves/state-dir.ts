@@ -68,7 +68,7 @@ export function restorePermissions(paths: StatePaths): readonly string[] {
 
 /**
  * Removes an entry of the wrong kind, since the agent runs as this user and may replace a file. A link's target is
- * kept.
+ * kept. A missing entry may be created at this moment and is left alone.
  */
 export function removeStrange(path: string, kind: FileKind): void {
   const found = lstatSync(path, { throwIfNoEntry: false });

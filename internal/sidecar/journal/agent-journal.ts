@@ -22,7 +22,7 @@ export interface RecordedParts {
   readonly mailbox: { snapshot(): readonly RestoredNudge[] };
 }
 
-/** The journal is shortened when it has this many bytes, and later when it has twice as many as the last time left. */
+/** The journal is shortened at this size, and later at twice the size that was left, if that is more. */
 const MAX_BYTES = 32 * 1024 * 1024;
 
 /**
@@ -56,8 +56,8 @@ export class AgentJournal {
   }
 
   /**
-   * Records a step of a nudge. No nudge is accepted or typed without a record of that. The record of its end may be
-   * missing: a later process then finds an intent without an end, and judges it. @throws DomainError `exhausted`
+   * Records a step of a nudge. No nudge is accepted or typed unless that has been recorded. The record of its end may
+   * be missing: a later process then finds an intent without an end, and judges it. @throws DomainError `exhausted`
    */
   keep(record: NudgeRecord): void {
     if (!this.tryKeep(record) && (record.type === "accepted" || record.type === "intent")) {

@@ -115,7 +115,7 @@ export class AgentLifecycle {
 
   /**
    * Records the agent's end. tmux names the process that has ended; it may be one that was never seen alive, because
-   * its life was so short. Returns the exit, and whether it was for lack of memory; `oomKills` as in `found`.
+   * its life was so short. Returns the exit, which says whether memory ran out; `oomKills` as in `found`.
    */
   ended(seen: AgentExit, now: number, { pid = this.pid, oomKills }: EndFacts = {}): AgentExit {
     const { oomKills: before } = this.#life;

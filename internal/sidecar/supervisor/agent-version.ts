@@ -2,7 +2,7 @@ import { versionCommand, versionIn } from "../../agents/program-version.ts";
 import { runCommand } from "../../process/run-command.ts";
 import type { SidecarOptions } from "../halves/options.ts";
 
-/** A program that was not in memory yet can take seconds to print it. */
+/** A program that was not in memory yet can take seconds to print its version. */
 const TIMEOUT_MS = 10_000;
 const MAX_BYTES = 4096;
 

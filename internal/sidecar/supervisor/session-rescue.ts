@@ -31,9 +31,9 @@ export class SessionRescue {
   }
 
   /**
-   * Looks for the pane of the agent with this pid on the whole server. If the pane is in a session of another name, and
-   * no session has the sidecar's name, its session gets that name back. Undefined when the server does not answer: it
-   * is away, or is being made.
+   * Looks for the pane of the agent with this pid on the whole server. If the pane is in a session of another name and
+   * none has the sidecar's, that session gets the name back. Undefined when the server does not answer: it is away, or
+   * is being made.
    */
   async settle(pid: number): Promise<SessionFate | undefined> {
     if ((await this.#call("display-message", "-p", "#{pid}")) === undefined) return undefined;

@@ -124,8 +124,8 @@ async function lookOnce(call: TmuxCall): Promise<(PaneLife & { readonly isEndUnk
 }
 
 /**
- * Signals the program's group, whose id is its pid because a pane's program leads a session of its own; else the
- * program.
+ * Signals the program's group, or the program if it has none. A pane's program leads a session of its own, so its pid
+ * is also the id of its group.
  */
 function signalGroup({ signal }: StopDeps, pid: number, names: readonly NodeJS.Signals[]): undefined {
   for (const name of names) if (!signal(-pid, name)) signal(pid, name);

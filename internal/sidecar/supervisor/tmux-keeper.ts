@@ -50,7 +50,7 @@ export class TmuxKeeper implements Task {
     return this.#server?.pid;
   }
 
-  /** @throws DomainError `unavailable` when servers keep ending; as `TmuxServer.run` */
+  /** @throws DomainError `unavailable` when servers keep ending; otherwise like `TmuxServer.run` */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#deps;
     let losses = 0;
