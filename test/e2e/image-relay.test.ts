@@ -10,7 +10,7 @@ const PROBE = `for p in bridge-ca relay node; do command -v $p; done; head -n 1 
 for p in sshd ssh gcc cc g++ make ld python3; do command -v $p; done; touch /probe 2>&1; id -u`;
 
 it(
-  "the relay's image runs a turn and stops in order as an unknown user without rights on a read-only root",
+  "the relay's image runs a turn and stops gracefully as an unknown user without rights on a read-only root",
   async (context) => {
     const containers = await Containers.here(context);
     const image = await containers.buildRelay();

@@ -30,7 +30,7 @@ echo probed
 exec sleep 100000`;
 
 it(
-  "the image peeks, nudges and stops in order as an unknown user without rights on a read-only root",
+  "the image peeks, nudges and stops gracefully as an unknown user without rights on a read-only root",
   async (context) => {
     const containers = await Containers.here(context);
     const image = await containers.build("demo");

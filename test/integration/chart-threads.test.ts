@@ -180,7 +180,7 @@ describe("the chart's threads", () => {
     expect(one.map(({ kind }) => kind)).not.toContain("PodDisruptionBudget");
   });
 
-  it("are reachable only for agents and the callers in their values, and reach the database and the controllers", async (context) => {
+  it("are reachable only by agents and the callers in their values, and reach the database and the controllers", async (context) => {
     const all = manifestsOf(await withAll(context));
     const policies = all.filter(({ kind }) => kind === "NetworkPolicy") as unknown as readonly Policy[];
     const labels = {

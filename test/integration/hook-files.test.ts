@@ -86,7 +86,7 @@ it("a flood of lines is read a few at a time, with turns for other work in betwe
   for (const [index, count] of turns.entries()) expect(count - (turns[index - 1] ?? 0)).toBeLessThanOrEqual(32);
 });
 
-it("a payload is removed once it is read, as is a folder of its name, and of a link only the link itself", async () => {
+it("a payload is removed once it is read, and so is a folder or a link in its place, but not the link's target", async () => {
   writeFileSync(join(state, "hooks/payload"), "{}");
   mkdirSync(join(state, "hooks/folder/deep"), { recursive: true });
   symlinkSync(join(root, "outside/victim"), join(state, "hooks/link"));

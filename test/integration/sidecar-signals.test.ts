@@ -48,7 +48,7 @@ describe("gt-sidecar as the first process of a container", () => {
     expect(sidecar.log()).not.toContain("Debugger");
   });
 
-  it("with a terminal it passes Ctrl-C and Ctrl-\\ on as keys, and SIGTERM still ends it in order", async () => {
+  it("with a terminal it passes Ctrl-C and Ctrl-\\ on as keys, and SIGTERM still ends it gracefully", async () => {
     await using sidecar = await inTerminal();
     for (const key of ["\x03", "\x1c", "\x03"]) {
       sidecar.type(key);

@@ -77,7 +77,7 @@ describe("StopAgent", () => {
 
 describe("a signal to the sidecar", () => {
   it.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
-    "(%s) ends streams with a reason and the agent in order, whose code is the sidecar's",
+    "(%s) ends streams with a reason and the agent gracefully, and the sidecar exits with the agent's code",
     async (signal) => {
       await using sidecar = await startSidecar((dir) => ({ command: demoCommand(dir) }));
       await sidecar.untilState(AgentState.IDLE);
@@ -131,7 +131,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-it("SIGTERM while tmux is stopped ends the agent in order, and the exit code is the agent's", async () => {
+it("SIGTERM while tmux is stopped ends the agent gracefully, and the exit code is the agent's", async () => {
   const command = ["sh", "-c", "trap 'exit 9' TERM; trap '' INT; echo up; while :; do sleep 0.1; done"];
   await using sidecar = await startSidecar({ agent: "generic", command, flags: ["--restart", "never"] });
   await sidecar.untilState(AgentState.UNCERTAIN);

@@ -68,7 +68,7 @@ const LONG_TURN = "trap '' TERM; sleep 1001 & a=$!; setsid sleep 1002 & echo $$ 
 const hasBegun = () => eventually("the turn has begun", () => existsSync(join(dir, "notes", "pids")), THERE_MS);
 const allEnded = () => pids().every((pid) => !processLives(pid));
 
-it("gets the text as its input, its folder, a token of its own, and nothing of the server's secrets", async () => {
+it("gets the text as its input, its folder, a token of its own, and none of the server's secrets", async () => {
   await using taken = await take(await runner());
   const text = "-c sandbox_mode=danger $(touch x); `id`";
   const receipt = await taken.run(turn(text), AbortSignal.timeout(THERE_MS));

@@ -181,7 +181,7 @@ it("a live runtime goes first, and one that cannot be asked may be alive", async
   expect([program.asked, await steps("live")]).toEqual([[], ["live submitted"]]);
 });
 
-it("a bridge has its own way", async () => {
+it("an agent with a bridge gets no turn, and a session that the bridge confirms is recorded as the bridge's", async () => {
   const { seat, program } = await away("bridged");
   seat.starter = {
     canResume: async () => false,

@@ -79,7 +79,7 @@ describe("a pod on a real cluster, in a namespace that enforces Pod Security res
   }
 
   it(
-    "is ready, is reached by gt from outside, and ends its agent in order when it is deleted",
+    "is ready, is reached by gt from outside, and ends its agent gracefully when it is deleted",
     async (context) => {
       const found = await here(context);
       await using _pod = await pod("sidecar-pod.yaml");

@@ -6,7 +6,7 @@ export interface Look {
   readonly at: number;
   readonly until: number;
   readonly state: string;
-  /** The kinds of the listed tasks, in its order. */
+  /** The kinds of the listed tasks, in the list's order. */
   readonly kinds: readonly string[];
 }
 

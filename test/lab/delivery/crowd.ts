@@ -37,7 +37,7 @@ export interface CrowdOptions {
 const START_MS = 90_000;
 const WAIT_MS = 300_000;
 
-/** Makes callers with a connection of their own call at the same moment. */
+/** Has callers, each with its own connection, call at the same moment. */
 export async function runCrowd(target: Target, options: CrowdOptions): Promise<CrowdFigures> {
   const { callers, mode, signal } = options;
   await using bed = await target.start(options.sidecarProgram);

@@ -52,7 +52,7 @@ export interface Plan {
   readonly mode: ModeName;
   readonly mark: string;
   readonly message: string;
-  /** Earlier messages with the outcome UNKNOWN, which the agent may still take, by their receipts. */
+  /** Earlier messages with the outcome UNKNOWN that have not arrived, but that the agent may still take. */
   readonly late: readonly string[];
   readonly random: () => number;
   readonly signal: AbortSignal;

@@ -88,7 +88,10 @@ export class BridgeFolder implements AsyncDisposable {
     await writeFile(this.path(path), keys.publicKey.export({ type: "spki", format: "pem" }));
   }
 
-  /** Writes `bridge.yaml`; each of `sections` replaces the same keys. */
+  /**
+   * Writes `bridge.yaml`. The keys of each of `sections` replace the usual ones of that section; a list replaces the
+   * whole list.
+   */
   async configure(sections: Sections = {}, name = "bridge.yaml"): Promise<string> {
     const usual: Record<string, Record<string, unknown> | readonly string[]> = {
       server: { listen: "127.0.0.1:0", health_listen: "127.0.0.1:0", state_dir: "state" },

@@ -4,9 +4,9 @@ import { EventType, type SessionEvent } from "../../../internal/gen/bridge/v1/br
 export class ToldLines {
   readonly #name: string;
   readonly faults: string[] = [];
-  /** Numbers that were repeated. */
+  /** How many numbers came again. */
   repeats = 0;
-  /** Numbers that came for the first time, without gaps. */
+  /** How many numbers came for the first time, gaps excluded. */
   events = 0;
   gaps = 0;
   lines = 0;

@@ -79,7 +79,7 @@ function requestOf(event: AuditEvent): AuditedRequest {
     group: apiGroup,
     resource: subresource === "" ? resource : `${resource}/${subresource}`,
     namespace,
-    name: event.verb === "create" ? "" : name, // a role cannot ask for it then
+    name: event.verb === "create" ? "" : name, // a role cannot limit `create` to names
     status: event.responseStatus?.code ?? 0,
     at: Date.parse(event.requestReceivedTimestamp),
   };

@@ -56,8 +56,8 @@ export async function testCluster(
 }
 
 /**
- * Runs commands of the program that makes clusters. `env`: selects the cluster; default: the one in whose network this
- * runs.
+ * Returns a function that runs commands of the program that makes clusters. `env` selects the cluster; default: the
+ * cluster in whose network this process runs.
  */
 export async function clusterControl(
   env: NodeJS.ProcessEnv = {},

@@ -58,7 +58,7 @@ export const HARDENED: readonly string[] = [
 /** The engine's programs: from the folder of test programs, else docker or podman. */
 export class Containers {
   readonly #program: string;
-  /** It accepts only `build … TAG CONTEXT OUT` and `run`, and names its images `localhost/…`. */
+  /** True for a program that accepts only `build … TAG CONTEXT OUT` and `run`, and names its images `localhost/…`. */
   readonly #isTool: boolean;
 
   private constructor(program: string) {

@@ -87,7 +87,7 @@ export async function twoContainers(user: "root" | "another user", key: string):
   });
   const dispose = async () => {
     await stop(serving);
-    // A change of user resets the setting that would end it with unshare.
+    // A change of user resets the setting with which the first process would end together with unshare.
     if (supervising.child.exitCode === null) process.kill(firstProcessOf(supervising.child.pid ?? 0), "SIGKILL");
     await stop(supervising);
     await rm(pod.root, { recursive: true, force: true, maxRetries: 5 });

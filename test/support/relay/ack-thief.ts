@@ -12,7 +12,7 @@ export class AckThief implements AsyncDisposable {
     this.#server = server;
   }
 
-  /** @param everyNth of each stream's acknowledgements is dropped */
+  /** @param everyNth n: every n-th acknowledgement of each stream is dropped */
   static async listen(natsUrl: string, everyNth: number): Promise<AckThief> {
     const { hostname, port } = new URL(natsUrl);
     const server = createServer();

@@ -60,7 +60,7 @@ export class NatsServer implements AsyncDisposable {
     this.#child.kill(name);
   }
 
-  /** Restarts it on the same port, with its stored data, or with `empty` without it. */
+  /** Restarts it on the same port, with its stored data; `empty`: without the data. */
   async restart({ empty = false } = {}): Promise<void> {
     if (empty) await rm(join(this.#folder, "jetstream"), { recursive: true, force: true });
     this.#child = run(this.#program, this.#folder, this.#port);
@@ -77,7 +77,7 @@ export function oldestNats(): Promise<string> {
   return ensureNatsServer({ log: () => {} });
 }
 
-/** The newest version; if it is not available, the test is skipped, and fails in CI. */
+/** The newest version. If it is not available, the test is skipped; in CI it fails. */
 export function newestNats(context: TestContext): Promise<string> {
   return requireComponent(context, "nats-server");
 }

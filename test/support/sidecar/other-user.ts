@@ -13,11 +13,11 @@ export interface OtherUser extends AsyncDisposable {
   readonly uid: number;
   /** Mode 0700, owned by the user. */
   readonly home: string;
-  /** Only PATH, HOME and the variables that a program under test needs; `more` changes it. */
+  /** The user's whole environment: only PATH, HOME, LANG and SHELL. */
   readonly env: Readonly<Record<string, string>>;
   /** Starts a program as this user. */
   spawn(argv: readonly string[], options?: SpawnOptions): ChildProcess;
-  /** Runs a program to its end. */
+  /** Runs a program to its end, with the variables of `more` added to `env`. */
   run(argv: readonly string[], more?: Readonly<Record<string, string>>): Promise<Ended>;
   /** The words that run one of our programs as this user. */
   program(name: Parameters<typeof programFile>[0], ...args: string[]): readonly string[];
@@ -38,7 +38,8 @@ export function needsOtherUsers(context: Pick<TestContext, "skip">): void {
 }
 
 /**
- * `given`: the home of a user that the system knows; else a home in /tmp itself, because the tests' folders are closed.
+ * `given`: the home of a user that the system knows; default: a new home in /tmp itself, because the tests' folders are
+ * closed.
  */
 export async function otherUser(uid: number, given?: string): Promise<OtherUser> {
   const home = given ?? (await mkdtemp("/tmp/gt-user-"));
@@ -60,7 +61,10 @@ export async function otherUser(uid: number, given?: string): Promise<OtherUser>
 
 type Start = (argv: readonly string[], options?: SpawnOptions) => ChildProcess;
 
-/** A checkout in a closed folder is copied for the user. */
+/**
+ * The commands of our programs for the user. If the checkout is in a closed folder, copies the programs into the user's
+ * home.
+ */
 async function readableTo(start: Start, home: string) {
   const node = process.execPath;
   const asked = await ended(start([node, programFile("gt"), "--version"], { stdio: ["ignore", "pipe", "pipe"] })).catch(

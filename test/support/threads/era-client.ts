@@ -35,7 +35,7 @@ export interface EraClient extends AsyncDisposable {
   readResource(uri: string): Promise<string>;
   /** Whether the server says that it has subscriptions to resources for this client. */
   readonly canSubscribe: boolean;
-  /** Reports changes of these resources from now on. @throws an Error where the era has no subscriptions */
+  /** Reports changes of these resources from now on. @throws an Error if the era has no subscriptions */
   listen(uris: readonly string[], heard: (uri: string) => void): Promise<void>;
 }
 
