@@ -45,7 +45,7 @@ export class TokenHolds implements Task {
     if (why !== undefined) throw why;
   }
 
-  /** Calls `end` once, when the token becomes invalid. Dispose of it when the call or stream is over. */
+  /** Calls `end` once, when the token becomes invalid. Dispose of the result when the call or stream is over. */
   hold(proof: Proof, end: (why: DomainError) => void): Disposable {
     const held = { proof, end };
     this.#held.add(held);

@@ -162,7 +162,7 @@ function resourceAt(url: string) {
   return { resource: String(new URL(PATH, url)), bearer_methods_supported: ["header"] };
 }
 
-/** Undefined: the body is too large. */
+/** Reads a request's body; undefined if it is too large. */
 async function bodyOf(request: Request): Promise<Uint8Array<ArrayBuffer> | undefined> {
   try {
     return new Uint8Array(await request.arrayBuffer());
@@ -172,7 +172,7 @@ async function bodyOf(request: Request): Promise<Uint8Array<ArrayBuffer> | undef
   }
 }
 
-/** Undefined: the body is not JSON in UTF-8, or an object has a duplicate key. */
+/** Parses a body; undefined if it is not JSON in UTF-8, or an object in it has a duplicate key. */
 function parsedOf(body: Uint8Array<ArrayBuffer>): { readonly parsedBody: unknown } | undefined {
   try {
     return { parsedBody: parseStrictJson(new TextDecoder("utf-8", { fatal: true }).decode(body)) };

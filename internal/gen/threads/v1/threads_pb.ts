@@ -339,7 +339,7 @@ export type Participant = Message$1<"threads.v1.Participant"> & {
   kind: string;
 
   /**
-   * True: the participant has called the service, or a runtime has confirmed that it exists.
+   * True: the participant has called the service at least once.
    *
    * @generated from field: bool known = 4;
    */
