@@ -9,23 +9,23 @@ import type { PeekRequest, PeekResult } from "../session/types.ts";
 export interface QuickSidecarOptions {
   readonly host: string;
   readonly port: number;
-  /** A unix socket instead. */
+  /** The path of a unix socket to connect to instead. */
   readonly path?: string;
-  /** For TLS: certificates, and how the server's is checked. */
+  /** For TLS: the certificates, and how the server's certificate is checked. */
   readonly tls?: ConnectionOptions | undefined;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 const SERVICE = "/gastown.v1.SidecarService/";
 const CALL_MS = 30_000;
-/** A peek's text is at most 3 MiB; JSON may write each of its bytes in six. */
+/** A peek's text is at most 3 MiB; JSON may encode each of its bytes in six. */
 const MAX_ANSWER_BYTES = 20 * 1024 * 1024;
 
 /**
  * Two calls to a sidecar as JSON over HTTP/1.1, for a program that starts, asks once and ends: the RPC library, its
  * messages and HTTP/2 take longer to load than the rest of `gt peek`. It does not distinguish failures: after any
- * failure the caller repeats the call through `GRPCSidecarBackend`, which explains it. Nothing is typed here, so a
- * repeated call is safe.
+ * failure the caller repeats the call through `GRPCSidecarBackend`, which explains the failure. Nothing is typed here,
+ * so a repeated call is safe.
  */
 export class QuickSidecar implements Disposable {
   readonly #options: QuickSidecarOptions;
@@ -36,10 +36,10 @@ export class QuickSidecar implements Disposable {
   constructor(options: QuickSidecarOptions, clock: Clock) {
     this.#options = options;
     this.#clock = clock;
-    // Not imported: an import of node:http by name or star also runs its lazy parts, WebSocket among them: half of the
-    // start.
+    // Not imported: an import of node:http by name or star also runs its lazy parts, such as WebSocket, which take half
+    // of the time to start.
     this.#http = process.getBuiltinModule(options.tls === undefined ? "node:http" : "node:https");
-    // One connection: a second handshake costs more than waiting for the first answer.
+    // Only one connection: a second handshake takes longer than waiting for the first answer.
     this.#agent = new this.#http.Agent({ keepAlive: true, maxSockets: 1 });
   }
 

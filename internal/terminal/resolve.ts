@@ -13,7 +13,10 @@ export interface OpenDeps {
   openSession(place: SessionPlace): Promise<Backend>;
 }
 
-/** `resolvePlace`, and a backend for the place. @throws as `resolvePlace`, and as opening the place */
+/**
+ * Finds the place with `resolvePlace`, and opens a backend for it. @throws as `resolvePlace` and as the opener of the
+ * place
+ */
 export async function resolveBackend(
   query: AgentQuery,
   deps: ResolveDeps & OpenDeps,

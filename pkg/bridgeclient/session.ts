@@ -32,7 +32,7 @@ function seqOf(given: bigint | number): bigint {
   return BigInt(given);
 }
 
-/** One session of a bridge. Creating it sends nothing; each method is a call. */
+/** One session of a bridge. Creating this object sends nothing; each method makes a call. */
 export class Session {
   readonly id: string;
   readonly #client: BridgeRpcs;

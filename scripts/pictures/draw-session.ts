@@ -2,7 +2,7 @@
 //
 //   node scripts/launch.mjs scripts/pictures/draw-session.ts            draw the recording
 //   node scripts/launch.mjs scripts/pictures/draw-session.ts --record   run the commands again and draw their output
-//   node scripts/launch.mjs scripts/pictures/draw-session.ts --check    exit 1 if the picture is not the recording's
+//   node scripts/launch.mjs scripts/pictures/draw-session.ts --check    exit 1 if picture and recording differ
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { root } from "../step.ts";

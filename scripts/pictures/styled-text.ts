@@ -26,7 +26,7 @@ export function spansOf(line: string): readonly StyledSpan[] {
   return spans;
 }
 
-/** Wraps a line for a terminal of this many columns; every character here has one column. */
+/** Wraps a line for a terminal of this many columns; assumes that every character takes one column. */
 export function wrapped(line: readonly StyledSpan[], columns: number): readonly (readonly StyledSpan[])[] {
   const rows: StyledSpan[][] = [[]];
   let room = columns;

@@ -8,7 +8,7 @@ import { listAllSidecars } from "../../internal/terminal/finding/local-sidecars.
 export async function freeAddress(name: string, xdgRuntimeDir: string | undefined): Promise<string> {
   const uid = process.getuid?.() ?? 0;
   const folders = runtimeFolders(xdgRuntimeDir === undefined ? { uid } : { uid, xdgRuntimeDir });
-  // gt reports a folder that another user has made first.
+  // A folder that another user has created is skipped here: gt itself reports it.
   const taken = new Set((await listAllSidecars(folders, () => [])).map((sidecar) => sidecar.agent));
   let address = name;
   for (let number = 2; taken.has(address); number++) address = `${name}-${number}`;

@@ -38,7 +38,7 @@ export class Live {
     this.#options = options;
   }
 
-  /** Runs until `signal` aborts or the agent has ended successfully; a failed one stays on the screen. */
+  /** Runs until `signal` aborts or the agent has ended successfully; a failed agent stays on the screen. */
   run(signal: AbortSignal): Promise<void> {
     return runTasks(signal, [{ run: (stop) => this.#followStatus(stop) }, { run: (stop) => this.#followScreen(stop) }]);
   }

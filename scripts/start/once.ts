@@ -12,7 +12,10 @@ const PEEK = { lines: 20, all: false, ansi: false, joinWrapped: false } as const
 const ANSWER_MS = 20_000;
 const LOOK_AGAIN_MS = 100;
 
-/** Runs one peek, nudge, peek and status; 0 if each had the expected result, else 1 with the differences printed. */
+/**
+ * Runs one peek, nudge, peek and status; returns 0 if each had the expected result, else prints the differences and
+ * returns 1.
+ */
 export async function runOnce(clock: Clock, out: Output, agent: RunningAgent, signal: AbortSignal): Promise<number> {
   const { backend, address, listen, startMs } = agent;
   const wrong: string[] = [];

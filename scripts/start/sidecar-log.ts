@@ -1,10 +1,10 @@
-/** The news in the sidecar's log. */
+/** An event that a line of the sidecar's log reports. */
 export type SidecarNews =
   | { readonly type: "serving"; readonly listen: string }
   | { readonly type: "nudge-ended"; readonly requestId: string; readonly sender: string; readonly outcome: string }
   | { readonly type: "failure"; readonly text: string };
 
-/** Parses one line of a gt-sidecar's stderr; undefined if it has no news. */
+/** Parses one line of a gt-sidecar's stderr; undefined if it reports none of these events. */
 export function readLogLine(line: string): SidecarNews | undefined {
   const record = parse(line);
   if (record === undefined) return line.includes(": error: ") ? { type: "failure", text: line } : undefined;

@@ -19,7 +19,7 @@ export interface ViewModel {
   readonly trouble: string;
   /** The agent's last lines, oldest first; plain or with SGR only. */
   readonly screen: readonly string[];
-  /** One line each, newest last. */
+  /** The receipts, one line each, newest last. */
   readonly receipts: readonly string[];
   readonly commands: readonly GtCommand[];
   /** Wall clock, ms. */

@@ -4,8 +4,8 @@ import { createUser } from "@nats-io/nkeys";
 import { nkeyAuthenticator } from "@nats-io/transport-node";
 
 /**
- * Writes an NKey to a folder, and a nats-server configuration that admits only its holder: otherwise any user of the
- * machine could connect over loopback.
+ * Writes an NKey to a folder, and a nats-server configuration that admits only the key's holder: otherwise any user of
+ * the machine could connect over loopback.
  */
 export async function privateNats(folder: string) {
   const user = createUser();

@@ -100,7 +100,7 @@ function sayTaken(out: Output, ports: Ports): void {
   }
 }
 
-/** `nats`: the address of NATS, and the flag of its key. */
+/** `nats`: the address of NATS, followed by the flag that names its key. */
 function nextSteps(relay: string, nats: string, { health }: Ports): readonly string[] {
   const place = `--nats-url ${nats} --session ${TOUR_LANE_SESSION}`;
   return [

@@ -24,8 +24,8 @@ export interface RelayTourDeps {
 }
 
 /**
- * Sends one coding task through, with a tool use and its result, and prints each step. True if every step had the
- * expected result.
+ * Sends one coding task through the relay, with a tool use and its result, and prints each step. True if every step had
+ * the expected result.
  */
 export async function relayTour(
   { clock, out, natsUrl, authenticator }: RelayTourDeps,
