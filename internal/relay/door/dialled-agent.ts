@@ -25,6 +25,8 @@ export interface DialledAgentDeps extends StdioChannelDeps {
   readonly logger: Logger;
 }
 
+/** The longest time until a relay answers for the first time, and the longest handshake. */
+const FIRST_MS = 30_000;
 const BACKOFF = { firstMs: 100, maxMs: 10_000, factor: 2 };
 const SUPERSEDED = 4001;
 const TOO_LARGE = 1009;
@@ -37,6 +39,8 @@ export class DialledAgent implements Task {
   readonly #deps: DialledAgentDeps;
   readonly #options: DialledAgentOptions;
   #wasOpen = false;
+  /** A relay has answered, also with a refusal. */
+  #wasReached = false;
 
   constructor(deps: DialledAgentDeps, options: DialledAgentOptions) {
     this.#deps = deps;
@@ -45,11 +49,13 @@ export class DialledAgent implements Task {
 
   /**
    * @throws DomainError `invalid` if the relay refuses the request permanently; `already-exists` if the agent is
-   * superseded
+   * superseded; `unavailable` if no relay answers within the first 30 seconds
    */
   async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#deps;
+    const end = clock.monotonicMs() + FIRST_MS;
     for (let failures = 0; !signal.aborted; failures++) {
-      const socket = await this.#open(signal);
+      const socket = await this.#open(end, signal);
       if (socket !== undefined) {
         failures = 0;
         this.#wasOpen = true;
@@ -57,7 +63,9 @@ export class DialledAgent implements Task {
         if (code === SUPERSEDED)
           throw new DomainError("already-exists", "superseded: this agent is connected elsewhere");
       }
-      await this.#deps.clock.sleep(backoffMs(BACKOFF, failures, Math.random), signal).catch(() => {});
+      const waitMs = backoffMs(BACKOFF, failures, Math.random);
+      const leftMs = this.#wasReached ? waitMs : Math.max(0, end - clock.monotonicMs());
+      await clock.sleep(Math.min(waitMs, leftMs), signal).catch(() => {});
     }
   }
 
@@ -72,13 +80,17 @@ export class DialledAgent implements Task {
     }
   }
 
-  /** Dials once. Undefined: there is no connection now; another attempt may succeed. */
-  async #open(signal: AbortSignal): Promise<Opened | undefined> {
+  /**
+   * Dials once. Undefined: there is no connection now; another attempt may succeed.
+   * @param end the end of the time for a relay's first answer (monotonic)
+   */
+  async #open(end: number, signal: AbortSignal): Promise<Opened | undefined> {
     const credentials = await this.#credentials();
     if (credentials === undefined || signal.aborted) return undefined;
     const { tls, token } = credentials;
     const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
-    const socket = new WebSocket(this.#options.url, ["acp.v1"], { maxPayload: MAX_FRAME_BYTES, headers, ...tls });
+    const bounds = { maxPayload: MAX_FRAME_BYTES, handshakeTimeout: FIRST_MS };
+    const socket = new WebSocket(this.#options.url, ["acp.v1"], { ...bounds, headers, ...tls });
     let connectionId = "";
     socket.once("upgrade", (response) => {
       connectionId = String(response.headers["acp-connection-id"]);
@@ -89,13 +101,20 @@ export class DialledAgent implements Task {
     const stop = () => socket.terminate();
     signal.addEventListener("abort", stop, { once: true });
     try {
-      const refused = await socketOpened(socket).catch(() => "unreachable" as const);
-      if (refused === undefined) return { socket, connectionId, token };
-      return refused === "unreachable" ? undefined : await this.#refusal(refused);
+      const refused = await socketOpened(socket).catch((err: unknown) => this.#unreached(err, end, signal));
+      if (refused === "unreachable") return undefined;
+      this.#wasReached = true;
+      return refused === undefined ? { socket, connectionId, token } : await this.#refusal(refused);
     } finally {
       signal.removeEventListener("abort", stop);
       if (socket.readyState !== socket.OPEN) socket.terminate();
     }
+  }
+
+  /** @throws DomainError `unavailable` if no relay has answered, and the time for the first answer is over */
+  #unreached(cause: unknown, end: number, signal: AbortSignal): "unreachable" {
+    if (this.#wasReached || signal.aborted || this.#deps.clock.monotonicMs() < end) return "unreachable";
+    throw new DomainError("unavailable", `the relay cannot be reached: ${errorText(cause)}`, { cause });
   }
 
   /**
