@@ -24,6 +24,12 @@ export function failure(reason: FailureReason, error: string): ResultPart {
   return { type: "result.failure", payload: { error, code: CODES[reason], reason } };
 }
 
+/** The `result.failure` of work that is rejected, with the code of a reason that has one. */
+export function rejection(reason: string): ResultPart {
+  const code = Object.hasOwn(CODES, reason) ? CODES[reason as FailureReason] : undefined;
+  return { type: "result.failure", payload: { error: `the work was rejected: ${reason}`, code, reason } };
+}
+
 /** A `result.cancelled`. `by`: the name of a person or program, `agent` or `bridge`. */
 export function cancellation(by: string): ResultPart {
   return { type: "result.cancelled", payload: { by } };

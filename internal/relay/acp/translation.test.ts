@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { readJson } from "./json-text.ts";
 import { mcpRequest } from "./mcp-request.ts";
-import { resultBody } from "./result-parts.ts";
+import { rejection, resultBody } from "./result-parts.ts";
 import { answerOfError, answerOfResult } from "./sampling-answer.ts";
 import { defaultSampling, seedRequest } from "./sampling-request.ts";
 import { taskText, userMessages } from "./user-message.ts";
@@ -166,5 +166,24 @@ describe("work", () => {
     const other = work('{"payload":{"continue":true,"task":"x"},"type":"work.coding","id":"1"}');
     expect(other.hash).toBe(one.hash);
     expect(work('{"id":"1","type":"work.coding","payload":{"task":"y"}}').hash).not.toBe(one.hash);
+  });
+});
+
+describe("the result of rejected work", () => {
+  const published = (reason: string) =>
+    resultBody(rejection(reason), { id: "w", sessionId: "sess_123", part: 1, parts: 1 });
+
+  it("has the code of a reason that the relay also gives an answer", () => {
+    expect(published("too_large")).toBe(
+      '{"id":"w","session_id":"sess_123","type":"result.failure","payload":' +
+        '{"error":"the work was rejected: too_large","code":-32003,"reason":"too_large"}}',
+    );
+  });
+
+  it("has no code for other reasons", () => {
+    expect(published("expired")).toBe(
+      '{"id":"w","session_id":"sess_123","type":"result.failure","payload":' +
+        '{"error":"the work was rejected: expired","reason":"expired"}}',
+    );
   });
 });

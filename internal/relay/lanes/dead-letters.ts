@@ -1,3 +1,4 @@
+import { rejection, resultBody } from "../acp/result-parts.ts";
 import { readWork, type WorkMessage, type WorkPlace, type WorkRefusal } from "../acp/work-message.ts";
 import { natsHeaders, publishStored } from "../nats/publish.ts";
 import { type LaneName, messageId, subjects } from "../nats/subjects.ts";
@@ -50,8 +51,7 @@ export async function rejectWork(
   metrics.translationErrors.inc({ dialect: "work", reason });
   await publishStored(deps, letterOf(deps, lane, item, { reason, msgId: `dead/${item.seq}` }), signal);
   if (id !== undefined && !OF_OTHERS.has(reason)) {
-    const payload = { error: `the work was rejected: ${reason}`, reason };
-    const body = JSON.stringify({ id, session_id: lane.sessionId, type: "result.failure", payload });
+    const body = resultBody(rejection(reason), { id, sessionId: lane.sessionId, part: 1, parts: 1 });
     const msgId = messageId(lane, `${id}/rejected`, item.seq);
     await publishStored(deps, { subject: subjects.results(lane), body, msgId }, signal);
   }
