@@ -149,7 +149,7 @@ export function readDead(action: DeadCommand["action"], given: Given<typeof DEAD
   const call = `relay dead ${action}`;
   const [number = "0"] = takeArguments(call, given.positionals, action === "ls" ? [] : ["number"]);
   const seq = Number(number);
-  if (action !== "ls" && !(Number.isSafeInteger(seq) && seq > 0)) {
+  if (action !== "ls" && !(/^[1-9]\d*$/.test(number) && Number.isSafeInteger(seq))) {
     throw invalid(`dead ${action} takes a number that dead ls shows, not ${JSON.stringify(number)}`);
   }
   return { nats: readNats(given), action, sessionId: nameOf("--session", given.values.session), seq };

@@ -9,12 +9,13 @@ import { needStream, type Printing, withBus } from "./open-bus.ts";
 
 /** Lists the dead letters, or shows, requeues or deletes one. */
 export function dead(command: DeadCommand, printing: Printing): Promise<number> {
-  const { action, seq, sessionId = "*" } = command;
+  const { action, seq, sessionId } = command;
   const { out } = printing;
   return withBus(command.nats, printing, async (bus) => {
     await needStream(bus, bus.streams.dead);
     if (action === "ls") {
-      const messages = await readStream(bus, { stream: bus.streams.dead, subject: `sessions.${sessionId}.dead.*` });
+      const subject = `sessions.${sessionId ?? "*"}.dead.*`;
+      const messages = await readStream(bus, { stream: bus.streams.dead, subject });
       for (const { seq: number, subject, data, headers, storedAt } of messages) {
         const reason = headers?.get("Relay-Reason") ?? "";
         const lane = laneOfSubject(subject);
@@ -25,7 +26,7 @@ export function dead(command: DeadCommand, printing: Printing): Promise<number> 
       }
       return 0;
     }
-    const letter = await letterOf(bus, seq);
+    const letter = await letterOf(bus, seq, sessionId);
     if (action === "show") {
       out.line(printable`${letter.subject}  ${letter.reason}`);
       out.line(printable`${new TextDecoder().decode(letter.data)}`);
@@ -45,9 +46,13 @@ export function dead(command: DeadCommand, printing: Printing): Promise<number> 
   });
 }
 
-async function letterOf(bus: Bus, seq: number) {
+async function letterOf(bus: Bus, seq: number, sessionId: string | undefined) {
   const found = await bus.jsm.streams.getMessage(bus.streams.dead, { seq }).catch(() => null);
-  if (found === null) throw new DomainError("not-found", `there is no dead letter ${seq}`);
+  const isOthers = sessionId !== undefined && found !== null && laneOfSubject(found.subject)?.sessionId !== sessionId;
+  if (found === null || isOthers) {
+    const whose = sessionId === undefined ? "" : ` of ${sessionId}`;
+    throw new DomainError("not-found", `there is no dead letter ${seq}${whose}`);
+  }
   const [reason, from] = ["Relay-Reason", "Relay-Subject"].map((name) => found.header?.get(name) ?? "");
   return { subject: found.subject, data: found.data, reason: reason ?? "", from: from ?? "" };
 }

@@ -225,6 +225,10 @@ describe("work that cannot be done", () => {
     const seq = listed.stdout.split(" ")[0] ?? "";
     expect(listed.stdout).toContain("letters:coding  invalid_message  7 bytes");
     expect((await runRelay(["dead", "show", seq, ...at])).stdout).toContain("{broken");
+    expect(await runRelay(["dead", "drop", seq, "--session", "others", ...at])).toMatchObject({
+      ...{ code: 3, stderr: expect.stringContaining(`there is no dead letter ${seq} of others`) },
+    });
+    expect(await runRelay(["dead", "drop", `0x${seq}`, ...at])).toMatchObject({ code: 2 });
     expect(await runRelay(["dead", "requeue", seq, ...at])).toMatchObject({ code: 0 });
     expect(await coordinator.stored("RELAY_WORK", "sessions.letters.work.coding")).toHaveLength(1);
     expect(await runRelay(["dead", "drop", seq, ...at])).toMatchObject({ code: 3 });
