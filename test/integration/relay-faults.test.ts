@@ -210,6 +210,14 @@ describe("work that cannot be done", () => {
     await coordinator.event("again", "work.duplicate");
     await coordinator.work("again", { id: "w", type: "work.coding", payload: { task: "something else" } });
     expect((await coordinator.event("again", "work.rejected")).body["payload"]).toMatchObject({ reason: "id_reused" });
+    const send = ["send", "--session", "again", "--role", "coding", "--id", "w", "--wait", "--timeout", "20s"];
+    const at = ["--nats-url", nats.url];
+    expect(await runRelay([...send, "task w", ...at])).toMatchObject({
+      ...{ code: 0, stdout: expect.stringContaining('"id":"w","session_id":"again","type":"result.success"') },
+    });
+    expect(await runRelay([...send, "something else", ...at])).toMatchObject({
+      ...{ code: 2, stderr: expect.stringContaining("id_reused") },
+    });
     expect(await coordinator.results("again", 1)).toHaveLength(1);
     expect(agent.requests).toHaveLength(1);
   });
