@@ -44,6 +44,13 @@ it("does not accept another domain's detail, or an unknown kind, as its own", ()
   expect(domainErrorOf(foreign("toString", "gastown"))).toMatchObject({ kind: "not-found" });
 });
 
+it("takes a server that lacks the service for one that is not there, and not one that lacks the method", () => {
+  const lacks = (fields: Record<string, string>) =>
+    domainErrorOf(connectErrorOf(new DomainError("unimplemented", "this server lacks it", { fields })));
+  expect(lacks({ service: "a.B" })).toMatchObject({ kind: "unavailable", message: "this server lacks it" });
+  expect(lacks({})).toMatchObject({ kind: "unimplemented" });
+});
+
 it.each([Code.Internal, Code.Unknown, Code.DataLoss])("keeps the other side's bug (code %d) unchanged", (code) => {
   const err = new ConnectError("internal error", code);
   expect(domainErrorOf(err)).toBe(err);

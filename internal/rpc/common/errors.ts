@@ -77,8 +77,9 @@ export function withErrorInfo(err: ConnectError): ConnectError {
 
 /**
  * The meaning of a failed call for the caller: a DomainError with the server's kind, message and fields (all strings),
- * also from a server that is not ours; `unavailable` if the server could not be reached or is none of this protocol,
- * `unauthenticated` if one side does not trust the other's certificate. A bug of either side is returned unchanged.
+ * also from a server that is not ours; `unavailable` if the server could not be reached, is none of this protocol or
+ * lacks the service, `unauthenticated` if one side does not trust the other's certificate. A bug of either side is
+ * returned unchanged.
  */
 export function domainErrorOf(err: unknown): unknown {
   if (err instanceof DomainError) return err;
@@ -102,7 +103,12 @@ export function isForeignAnswer(err: ConnectError): boolean {
 function sentFailureOf(err: ConnectError): { kind: ErrorKind; message: string; fields: ErrorFields } | undefined {
   const info = err.findDetails(ErrorInfoSchema).find((detail) => detail.domain === ERROR_DOMAIN);
   if (info === undefined || !isKind(info.reason)) return undefined;
-  return { kind: info.reason, message: err.rawMessage, fields: { ...info.metadata } };
+  const lacksService = info.reason === "unimplemented" && info.metadata["service"] !== undefined;
+  return {
+    kind: lacksService ? "unavailable" : info.reason,
+    message: err.rawMessage,
+    fields: { ...info.metadata },
+  };
 }
 
 function isKind(text: string): text is ErrorKind {

@@ -58,6 +58,7 @@ export function createAdapter(logger: Logger, options: AdapterOptions): Adapter 
   const router = createConnectRouter(routerOptions);
   routes(router);
   const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
+  const services = new Set(router.handlers.map(({ service }) => service.typeName));
   const openEnded = router.handlers.filter(({ method: { methodKind: kind } }) => /^(client|bidi)_/.test(kind));
   const openEndedPaths = new Set(openEnded.map(({ requestPath }) => requestPath));
 
@@ -66,7 +67,7 @@ export function createAdapter(logger: Logger, options: AdapterOptions): Adapter 
     if (handler === undefined) {
       const route = plain?.(path);
       if (route !== undefined) return route(req, res);
-      return refuseUnknownMethod(path, req, res) ? undefined : fallback(req, res);
+      return refuseUnknownMethod(path, services, req, res) ? undefined : fallback(req, res);
     }
     if (!URL.canParse(`http://${authorityOf(req)}`)) return refuse(res, 400);
     const values = contextValues(req).set(responseKey, res);

@@ -11,7 +11,7 @@ type Request = Pick<IncomingMessage, "method" | "headers">;
 type Response = ServerResponse | Http2ServerResponse;
 
 /** `/package.Service/Method`, short enough to be repeated in a response. */
-const METHOD_PATH = /^\/([A-Za-z_][A-Za-z0-9_.]{0,199}\/[A-Za-z_][A-Za-z0-9_]{0,99})$/;
+const METHOD_PATH = /^\/(([A-Za-z_][A-Za-z0-9_.]{0,199})\/[A-Za-z_][A-Za-z0-9_]{0,99})$/;
 const endStream = createEndStreamSerialization(undefined);
 
 /** Why no handler serves a call, by HTTP status. */
@@ -21,13 +21,20 @@ const SENTENCES: Readonly<Record<number, DomainError>> = {
   505: new DomainError("unimplemented", "this method needs HTTP/2"),
 };
 
-/** Answers a call to an unknown method in the call's protocol. Returns false if the request is not a call. */
-export function refuseUnknownMethod(path: string, req: Request, res: Response): boolean {
-  const name = METHOD_PATH.exec(path)?.[1];
+/**
+ * Answers a call to a method that is not served in the call's protocol; if none of `services` has the method's service,
+ * the error names the service. Returns false if the request is not a call.
+ */
+export function refuseUnknownMethod(path: string, services: ReadonlySet<string>, req: Request, res: Response): boolean {
+  const [, name, service = ""] = METHOD_PATH.exec(path) ?? [];
   const type = req.headers["content-type"] ?? "";
   if (name === undefined || req.method !== "POST" || !/^application\/(grpc|connect\+|json|proto)/.test(type))
     return false;
-  const error = connectErrorOf(new DomainError("unimplemented", `this server has no method ${name}`));
+  const error = connectErrorOf(
+    services.has(service)
+      ? new DomainError("unimplemented", `this server has no method ${name}`)
+      : new DomainError("unimplemented", `this server has no service ${service}`, { fields: { service } }),
+  );
   if (type.startsWith("application/grpc")) answerInHead(res, type, error);
   else if (type.startsWith("application/connect+")) {
     const body = encodeEnvelope(endStreamFlag, endStream.serialize({ metadata: new Headers(), error }));
