@@ -42,6 +42,9 @@ export function openConfig(path: string): { readonly config: FileConfig; readonl
   const { value, findings } = openConfigFile(path, threadsFile);
   const { database, auth, policy, runtime } = value;
   checkSigningKey(runtime.jwt_key, findings);
+  if (runtime.kind === "bridge" && runtime.bridge_url === undefined) {
+    findings.warning(["runtime", "kind"], "has no bridge_url: threads serve needs --bridge");
+  }
   const config: FileConfig = {
     values: value,
     databaseUrl: urlIn(database.url_file, "url_file", findings),

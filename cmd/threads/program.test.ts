@@ -1,8 +1,13 @@
-import { describe, expect, it } from "vitest";
+import { generateKeyPairSync } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
 import type { CommandContext } from "../../internal/cli/command/command-context.ts";
 import { findCall } from "../../internal/cli/command/find-call.ts";
 import { describeHelp } from "../../test/support/help-of.ts";
 import { readCommonSettings, readServe, readTokenConfig } from "./config.ts";
+import { openConfig } from "./open-config.ts";
 import { threads } from "./program.ts";
 
 const ENV = { HOME: "/home/a", PATH: "/bin", XDG_RUNTIME_DIR: "/run/user/7" };
@@ -50,6 +55,21 @@ describe("the command line of threads", () => {
     const argv = ["--listen", "0.0.0.0:9448", "--health-listen", "[::]:9449", "--tls-dir", "/etc/threads/tls"];
     expect(await read(argv)).toMatchObject({ listen: { host: "0.0.0.0" }, tls: { dir: "/etc/threads/tls" } });
     expect(await read([])).toMatchObject({ tls: undefined });
+  });
+
+  it("calls the bridge of the flag when its file names none, and is refused without both", async () => {
+    const dir = mkdtempSync(join(tmpdir(), "threads-file-"));
+    onTestFinished(() => rmSync(dir, { recursive: true }));
+    const file = join(dir, "threads.yaml");
+    const key = generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" });
+    writeFileSync(join(dir, "key"), key, { mode: 0o600 });
+    writeFileSync(file, "runtime: { kind: bridge, tls_dir: tls, jwt_key: key, jwt_issuer: shop }\n");
+    const runtime = { server: "b:9445", issuer: "shop" };
+    expect(await read(["--config", file, "--bridge", "b:9445"])).toMatchObject({ runtime });
+    await expect(read(["--config", file])).rejects.toThrow("needs --bridge, or runtime.bridge_url");
+    expect(openConfig(file).findings.warnings).toMatchObject([
+      { reason: expect.stringContaining("has no bridge_url") },
+    ]);
   });
 
   it("mints tokens for an hour at most, and for five minutes for a person", async () => {

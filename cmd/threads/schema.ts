@@ -64,7 +64,8 @@ const policy = block({
   orchestrator: name("an agent's address", /^[A-Za-z0-9][A-Za-z0-9._/-]{0,255}$/).default(d.orchestrator),
 });
 
-const BRIDGE_KEYS = ["bridge_url", "tls_dir", "jwt_key", "jwt_issuer"] as const;
+/** The keys without which no bridge can be called. Its address may come from `--bridge` instead of `bridge_url`. */
+const BRIDGE_KEYS = ["tls_dir", "jwt_key", "jwt_issuer"] as const;
 
 const runtime = (folder: string) =>
   together(

@@ -292,7 +292,7 @@ describe("threads.yaml", () => {
     ]);
     expect(ran.code).toBe(2);
     const bridge = await threads("check", "--config", await write("runtime:\n  kind: bridge\n  jwt_issuer: shop\n"));
-    expect(bridge.stderr).toContain("threads.yaml:2: runtime.kind: needs bridge_url, tls_dir, jwt_key");
+    expect(bridge.stderr).toContain("threads.yaml:2: runtime.kind: needs tls_dir, jwt_key");
     const files = "{ kind: bridge, bridge_url: http://b, tls_dir: none, jwt_key: none, jwt_issuer: shop }";
     const unusable = await threads("check", "--config", await write(`runtime: ${files}\n`));
     expect(unusable.stderr).toContain("threads.yaml:1: runtime.bridge_url: must be HOST:PORT");
