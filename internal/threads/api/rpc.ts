@@ -7,6 +7,7 @@ import {
 } from "../../gen/threads/v1/threads_pb.ts";
 import { plainJson } from "../../rpc/common/plain-json.ts";
 import type { Routes } from "../../rpc/server/adapter.ts";
+import { STRICT_JSON } from "../../rpc/server/strict-json.ts";
 import type { OperationCalls } from "./calls.ts";
 import { correlationIdOf } from "./correlation.ts";
 import { OPERATIONS } from "./operations.ts";
@@ -15,7 +16,7 @@ import type { Tool } from "./tools.ts";
 
 type Handler = (request: Message, context: HandlerContext) => Promise<Message> | AsyncIterable<Message>;
 
-/** ThreadsService: each RPC is the operation of the same name. */
+/** ThreadsService: each RPC is the operation of the same name, and refuses unknown fields as the MCP tool does. */
 export function threadsRoutes(calls: OperationCalls): Routes {
   const byMethod = new Map(OPERATIONS.map((tool) => [camelCase(tool.name), tool]));
   const methods: Record<string, Handler> = {};
@@ -26,7 +27,8 @@ export function threadsRoutes(calls: OperationCalls): Routes {
   }
   const { watchThreads: method } = ThreadsService.method;
   methods[method.localName] = (request, context) => watch(calls, request as WatchThreadsRequest, context);
-  return (router) => router.service(ThreadsService, methods as Partial<ServiceImpl<typeof ThreadsService>>);
+  return (router) =>
+    router.service(ThreadsService, methods as Partial<ServiceImpl<typeof ThreadsService>>, STRICT_JSON);
 }
 
 async function answer(
