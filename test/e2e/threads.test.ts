@@ -77,6 +77,8 @@ describe.each([
       expect(agent.taken).toEqual([expect.stringContaining(`gt threads read ${thread}`)]);
       const shown = await gt(["threads", "show", thread], server.env);
       expect(shown).toMatchObject({ code: 0, stdout: expect.not.stringContaining("\u001b") });
+      const own = await gt(["threads", "read", thread, "--new", "--wait", "100ms"], server.env);
+      expect(own).toMatchObject({ code: 5, stdout: "nothing new\n" });
       const blocked = await gt(["threads", "status", thread, "blocked", "--reason", "wait"], server.env);
       expect(blocked).toMatchObject({ code: 0, stdout: expect.stringContaining("blocked") });
       expect((await gt(["threads", "status", thread, "blocked"], server.env)).code).toBe(6);

@@ -99,7 +99,9 @@ async function waitFor(
     if (leftMs > 0) await within(deps.clock, Math.min(pauseMs, leftMs), news.promise, signal);
     signal.throwIfAborted();
     news = Promise.withResolvers<void>();
-    if (deps.clock.monotonicMs() >= endsAt) return { found: await look(), timedOut: true, hasWaited: false };
+    if (deps.clock.monotonicMs() < endsAt) continue;
+    const last = await look();
+    return { found: last, timedOut: !isNews(last), hasWaited: isNews(last) };
   }
 }
 

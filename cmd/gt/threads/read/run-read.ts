@@ -19,13 +19,13 @@ export async function runRead(
   return await withThreads(values, context, async (call) => {
     const { out } = context;
     const thread_id = await threadIdOf(call, given);
-    let timedOut = false;
     const isNew = values.new === true || values.wait !== undefined;
     const from = values.after !== undefined ? { after_seq: values.after } : isNew ? {} : { after_seq: 0 };
     const waitMs = Math.min(values.wait ?? 0, LONGEST_MS);
     const first = await call("read_messages", { thread_id, ...from, limit: 200, wait_ms: waitMs });
-    timedOut = first["timed_out"] === true;
-    const shown = [...asObjects(first["messages"])];
+    // The answer then has only the caller's own messages, which are not new to it.
+    const timedOut = first["timed_out"] === true;
+    const shown = timedOut ? [] : [...asObjects(first["messages"])];
     if (shown.length === 200) shown.push(...(await allMessages(call, thread_id, Number(first["next_after_seq"]))));
     for (const message of shown) {
       if (values.json) printJson(out, message);
