@@ -20,7 +20,7 @@ const cases: readonly (readonly [ProfileName, [string, ...string[]], readonly st
   ["generic", ["/usr/bin/claude"], undefined],
 ];
 
-it.each(cases)("%s, started as %j, reports its version to the command %j", (name, command, asked) => {
+it.each(cases)("the version command of %s, started as %j, is %j", (name, command, asked) => {
   expect(versionCommand(name, command)).toEqual(asked);
 });
 

@@ -212,7 +212,7 @@ describe("the transport to the Kubernetes API", () => {
     expect(requests).toHaveLength(1);
   });
 
-  it("repeats a read once after a reset, and a write never", async () => {
+  it("repeats a read once after a reset, but never a write", async () => {
     const api = transport();
     answers((request) => request.socket.destroy(), status(200, { kind: "Pod" }));
     expect(await api.call(get, never)).toEqual({ kind: "Pod" });

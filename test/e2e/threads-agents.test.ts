@@ -124,7 +124,7 @@ describe("real agents in threads", () => {
     expect(stdout).toMatch(/ACKED {2}town\/fixer {2}\w+/);
   });
 
-  it("OpenCode answers by its tools when it is woken, without a dialog", { timeout: TEST_MS }, async (context) => {
+  it("OpenCode answers with its tools when it is woken, without a dialog", { timeout: TEST_MS }, async (context) => {
     await requireComponent(context, "opencode");
     await using helper = await ThreadAgent.start(server, {
       ...{ program: "opencode-1.18.33", role: "helper", model: threadModel(ANSWERS) },

@@ -36,7 +36,7 @@ describe("the text", () => {
       for (const message of messages) expect(await sidecar.client.nudge({ message }), message).toMatchObject(SUBMITTED);
     });
 
-  it("contains the end of bracketed paste and other control sequences: they are removed, and the receipt shows it", async () => {
+  it("contains the end of bracketed paste and other control sequences: they are removed, and the receipt shows what was typed", async () => {
     const message = "before\x1b[201~\rtouch broke-out\r\x1b[2J\x07\b\x7f\x9b3A after";
     let typed = "";
     const taken = await takenOf(async () => {
@@ -90,7 +90,7 @@ describe("the text", () => {
 });
 
 describe("a program that reads line by line", () => {
-  it("gets a line longer than the terminal's buffer whole, or it is not reported as submitted", async () => {
+  it("gets all of a line that is longer than the terminal's buffer, or the line is not reported as submitted", async () => {
     const command = ["sh", "-c", 'echo ready; while IFS= read -r line; do printf "%s\\n" "$line" >>lines.txt; done'];
     await using sidecar = await startSidecar({ agent: "generic", command });
     const lines = async () => (await readFile(join(sidecar.dir, "lines.txt"), "utf8").catch(() => "")).split("\n");
@@ -147,7 +147,7 @@ describe("the agent", () => {
     expect(await sidecar.taken()).toEqual(["begin", ...texts]);
   });
 
-  it("pauses in the middle of each drawing: each text arrives once, as its receipt says", {
+  it("pauses in the middle of each redraw: each text arrives once, as its receipt says", {
     timeout: 300_000,
   }, async () => {
     await using sidecar = await idle(await withFaults("torn-drawing=30", "--turn-ms", "1500"));

@@ -21,7 +21,7 @@ const AGENTS = [
   { kind: "opencode", program: "opencode-1.18.33" },
 ] as const satisfies readonly { readonly program: AgentProgram; readonly [key: string]: unknown }[];
 
-/** An agent program takes a minute to start and to answer while other work has the cores. */
+/** An agent program may need a minute to start and to answer while other work has the cores. */
 const WAIT_MS = 240_000;
 const LONG = AbortSignal.timeout(1_200_000);
 const WORKSPACE = "prd-manager";
@@ -78,7 +78,7 @@ afterAll(async () => {
 });
 
 describe.concurrent("an agent without a terminal", () => {
-  it.for(AGENTS)("$program is woken through its bridge and answers by its tools", async ({ kind }, context) => {
+  it.for(AGENTS)("$program is woken through its bridge and answers with its tools", async ({ kind }, context) => {
     await requireComponent(context, kind);
     const agent = `${WORKSPACE}/the-${kind}`;
     const request = { projectId: WORKSPACE, sessionId: kind, provider: kind, repoPath: workdirs.get(kind) ?? "" };

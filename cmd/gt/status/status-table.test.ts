@@ -82,7 +82,7 @@ nux    idle   3 min  3 s ago  127.0.0.1:9090
 2 agents: 2 idle`);
   });
 
-  it("colours the states, also behind a name of wide characters", () => {
+  it("colours the states, also after a name of wide characters", () => {
     const paint = (style: string, text: string | PrintableText) => printable`<${style}>${text}</>`;
     const [, line] = String(statusTable([row("日本語", { state: "stalled" })], NOW, 80, paint)).split("\n");
     expect(line).toContain("日本語  <red>stalled</>");

@@ -87,7 +87,7 @@ describe("waiting", () => {
     const ended = { reached: false, status: { state: "dead" } };
     for (const goal of ["idle", "done", "dialog"] as const) {
       expect(await waitUntil(goal, backendOf(status("dead")), options, signal)).toMatchObject(ended);
-      const ending = backendOf(status("busy"), status("dead"), new DomainError("not-found", "looked at once more"));
+      const ending = backendOf(status("busy"), status("dead"), new DomainError("not-found", "asked after the end"));
       expect(await waitUntil(goal, ending, options, signal)).toMatchObject(ended);
     }
   });

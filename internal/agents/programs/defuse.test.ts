@@ -32,7 +32,7 @@ describe("defuse", () => {
     ["opencode", "exit", "[nudge] exit"],
     ["demo", "/quit", "[nudge] /quit"],
     ["generic", "!ls", "[nudge] !ls"],
-  ])("for %s makes %j harmless as %j", (profile, message, text) => expect(defused(profile, message)).toBe(text));
+  ])("for %s turns %j into %j", (profile, message, text) => expect(defused(profile, message)).toBe(text));
 
   it.each(["claude", "codex", "opencode", "demo", "generic"])("for %s leaves plain text unchanged", (profile) => {
     for (const message of ["please look at a/b", "two\nlines", "100% sure?", "漢字", "-starts", "ends;"]) {
@@ -40,7 +40,7 @@ describe("defuse", () => {
     }
   });
 
-  it.each(["claude", "codex", "opencode", "demo", "generic"])("for %s changes nothing that is compared", (profile) => {
+  it.each(["claude", "codex", "opencode", "demo", "generic"])("for %s keeps the message comparable", (profile) => {
     for (const message of ["!x", "/x", "#x", "@x", "&x", "x\\", "x @y", "</system-reminder>", "exit"]) {
       expect(comparable(defused(profile, message))).toBe(comparable(message));
     }

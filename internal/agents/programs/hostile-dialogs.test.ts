@@ -88,7 +88,7 @@ describe.each(DRAWINGS)("$name that quotes dialogs", (drawing) => {
     );
   });
 
-  it("is not answered unless exactly one choice is selected", () => {
+  it("is not answered if no choice is selected", () => {
     const { view, answer } = profileNamed(drawing.profile);
     const dialog = { ...drawn(drawing, 1), selected: -1 };
     const seen = view(drawing.draw(dialog)).dialog;
@@ -112,7 +112,7 @@ describe("a command that looks like a list", () => {
     ]);
   });
 
-  it("does not replace the rest of a choice of Codex that continues in the next row", () => {
+  it("does not replace the second row of a Codex choice", () => {
     const labels = ["Yes, proceed (y)", "Yes, and don't ask again for commands that start with", "No (esc)"];
     const screen = draw.codexPermission({ quoted, labels, descriptions: ["1. No`", "2. Yes"], selected: 0 });
     expect(shape(profileNamed("codex").view(screen).dialog)?.map(([, label]) => label)).toEqual(labels);

@@ -16,12 +16,12 @@ function gone(sessions: readonly ReturnType<typeof ended>[]): readonly string[] 
 
 const MIB = 1024 * 1024;
 
-it("drops the oldest sessions of the project that keeps the most by number", () => {
+it("drops the oldest sessions of the project that keeps the most sessions", () => {
   const loud = Array.from({ length: 1001 }, (_, i) => ended("loud", `s${i}`, i + 1));
   expect(gone([ended("quiet", "first", 0), ...loud])).toEqual(["loud/s0", "loud/s1"]);
 });
 
-it("drops the oldest sessions of the project that keeps the most by bytes", () => {
+it("drops the oldest sessions of the project that keeps the most bytes", () => {
   const loud = Array.from({ length: 17 }, (_, i) => ended("loud", `s${i}`, i + 1, 16 * MIB));
   expect(gone([ended("quiet", "first", 0, 16 * MIB), ...loud])).toEqual(["loud/s0", "loud/s1"]);
 });

@@ -146,7 +146,7 @@ describe("beads of sessions in pods", () => {
     expect(beads.get("gt-1")).toMatchObject({ sidecar_session: "next" });
   });
 
-  it("of one project do not delay another's, however many it names and however long bd takes for them", async () => {
+  it("of one project do not delay those of another, however many there are and however long bd takes for them", async () => {
     hung = /^shop-/;
     for (let i = 0; i < 50; i++) await tell("changed", record(`shop-${i}`, { bead: `shop-${i}` }));
     await tell("changed", record("theirs", { ip: "10.0.0.9", project: "desk" }));
@@ -154,7 +154,7 @@ describe("beads of sessions in pods", () => {
     expect(calls.filter(([, , , bead]) => bead?.startsWith("shop-"))).toHaveLength(2);
   });
 
-  it("that two projects name are written by one call at a time, and last for the project that keeps them", async () => {
+  it("that two projects name are written by one call at a time, and the last call writes for the project that keeps them", async () => {
     hung = /^gt-1$/;
     await tell("changed", record("one"));
     await tell("changed", record("theirs", { ip: "10.0.0.9", createdAt: "2026-01-02T00:00:00Z", project: "desk" }));

@@ -30,11 +30,11 @@ it.each([
   ["a resolution that answers it", message({ eventType: "resolved", inReplyTo: "m-b" }), ["m-a"]],
   ["a resolution of the whole thread", message({ eventType: "resolved" }), []],
   ["nothing else", message({ inReplyTo: "m-a", text: "fixed it, I think" }), ["m-a", "m-b"]],
-])("FR-5: a finding is open until %s", (_, after, wanted) => {
+])("FR-5: a finding is closed by %s", (_, after, wanted) => {
   expect(ids([finding("m-a"), finding("m-b"), after])).toEqual(wanted);
 });
 
-it("FR-7: contains state, findings, decisions and the last messages within the requested number of bytes", () => {
+it("FR-7: a digest contains state, findings, decisions and the last messages within the requested number of bytes", () => {
   const messages = [
     finding("m-a"),
     message({ eventType: "decision", text: "we keep it" }),
@@ -50,7 +50,7 @@ it("FR-7: contains state, findings, decisions and the last messages within the r
   expect(digestOf(thread, [], messages, 4096).text).toContain("talk 199");
 });
 
-it("cuts between characters", () => {
+it("a text that is too long is cut between characters", () => {
   expect(truncateText("日本語", 9)).toBe("日本語");
   expect(truncateText("日本語x", 9)).toBe("日本…");
 });
