@@ -9,7 +9,7 @@ import { openCluster, readConfigFile } from "./open-cluster.ts";
 
 /**
  * Stops the controllers and deletes the pods and Secrets that they made, before the chart's own objects are deleted.
- * Keeps the CA, which has issued callers' certificates. As a Helm hook it only acts on Helm's release.
+ * Keeps the CA, which has issued callers' certificates. As a Helm hook, it acts only on a release that Helm installed.
  */
 export async function uninstall(
   context: ControllerContext,
@@ -33,7 +33,7 @@ export async function uninstall(
     timeoutMs,
   };
   if (isHook && !(await isHelmRelease(cluster.api, wish, signal))) {
-    out.line(printable`nothing is deleted: Helm did not install ${release}, so it does not uninstall it`);
+    out.line(printable`nothing is deleted: ${release} was not installed by Helm`);
     return 0;
   }
   await tearDown({ api: cluster.api, secrets: new SecretClient(cluster.api), clock, logger }, wish, signal);

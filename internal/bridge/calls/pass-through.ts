@@ -129,7 +129,7 @@ async function helloOf(inputs: AsyncIterator<AttachRequest>, clock: Clock) {
 }
 
 function noHello(cause?: unknown): DomainError {
-  const message = `the first message of an attachment names the session and is hello, within ${HELLO_MS} ms`;
+  const message = `the first message of an attachment must name the session and be hello, within ${HELLO_MS} ms`;
   return new DomainError("invalid", message, { cause });
 }
 

@@ -25,7 +25,7 @@ type Output = MessageInitShape<typeof SidecarAttachOutputSchema>;
 /** The time within which the first message must arrive. */
 const HELLO_MS = 5000;
 
-/** Attach: see `attach` in `internal/pane`. */
+/** Serves one Attach call; see `attach` in `internal/pane`. */
 export async function* attachCall(
   { clock, agent, roleRules, decided, nameOf }: AttachServiceDeps,
   requests: AsyncIterable<SidecarAttachInput>,
@@ -67,5 +67,7 @@ async function helloOf(iterator: AsyncIterator<SidecarAttachInput>, clock: Clock
 }
 
 function noHello(cause?: unknown): DomainError {
-  return new DomainError("invalid", `the first message of an attachment is hello, within ${HELLO_MS} ms`, { cause });
+  return new DomainError("invalid", `the first message of an attachment must be hello, within ${HELLO_MS} ms`, {
+    cause,
+  });
 }

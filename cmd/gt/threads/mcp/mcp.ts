@@ -8,8 +8,9 @@ export const mcp: Command<typeof THREADS_FLAGS> = {
   help: {
     usage: "",
     summary: "the tools as an MCP server over standard streams",
-    text: `Passes MCP on to the server, line by line, with the token of the file in GT_THREADS_TOKEN_FILE, read at each
-request. For agent programs that start MCP servers; remote ones call URL/v1/mcp with the token themselves.`,
+    text: `Forwards MCP to the server line by line, with the token from the file that GT_THREADS_TOKEN_FILE names. The file
+is read for each request. This is for agent programs that start their MCP servers; a program that can use a remote MCP
+server calls URL/v1/mcp directly, with the token.`,
     examples: ["gt threads mcp"],
   },
   completion: [],
