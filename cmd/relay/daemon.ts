@@ -52,7 +52,7 @@ export interface DaemonDeps {
 }
 
 const FIRST_MS = 30_000;
-/** The most control messages that are answered concurrently. */
+/** The maximum number of control messages that are answered concurrently. */
 const CONTROL_AT_ONCE = 32;
 /** The longest wait for the outbox to empty after the drain. */
 const FLUSH_MS = 5000;
@@ -80,8 +80,9 @@ export class Daemon implements Task {
   }
 
   /**
-   * @throws DomainError `unavailable` or `denied` if NATS cannot be reached or refuses; `precondition` for a stream
-   * with other settings; `unavailable` with `reason` = `listen` if it cannot listen on an address
+   * @throws DomainError `unavailable` if NATS cannot be reached; `denied` if NATS refuses the credentials or a call;
+   * `precondition` if a stream exists with other settings; `unavailable` with `reason` = `listen` if the relay cannot
+   * listen on an address
    */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#deps;

@@ -1,6 +1,6 @@
 import type { KubeRequest } from "./kube-api.ts";
 
-/** The objects of one kind in one namespace or in all, possibly only those with certain labels. */
+/** The objects of one kind in one or all namespaces, optionally only those that the selectors match. */
 export interface Collection<T> {
   /** `/api/v1/namespaces/agents/pods` */
   readonly path: string;

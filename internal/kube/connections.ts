@@ -30,7 +30,7 @@ export interface ConnectionsDeps {
   readonly logger: Logger;
 }
 
-/** Connections to one API server, shared by all its users; credentials are read again when their files change. */
+/** Connections to one API server, shared by all callers; they are replaced if the server, proxy or TLS data change. */
 export class KubeConnections {
   readonly #deps: ConnectionsDeps;
   #access: ClusterAccess | undefined;
@@ -43,7 +43,10 @@ export class KubeConnections {
     this.#deps = deps;
   }
 
-  /** The dispatcher and credentials for a call. @throws DomainError `precondition` if there are no credentials */
+  /**
+   * The dispatcher and credentials for a call.
+   * @throws DomainError `precondition` if there are no credentials; `cancelled` after `destroy`
+   */
   async over(lane: Lane): Promise<{ readonly dispatcher: Dispatcher; readonly access: ClusterAccess }> {
     const age = this.#deps.clock.monotonicMs() - this.#readAt;
     if (this.#access === undefined || age >= REREAD_MS) await this.reread();
@@ -54,7 +57,7 @@ export class KubeConnections {
     return { dispatcher, access: this.#access };
   }
 
-  /** Reads the credentials now. If they cannot be read, the current ones stay in use. */
+  /** Reads the credentials now. If they cannot be read, the current ones stay in use; it throws if there are none. */
   reread(): Promise<void> {
     this.#reading ??= this.#reread().finally(() => {
       this.#reading = undefined;

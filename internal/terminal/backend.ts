@@ -19,7 +19,7 @@ import type {
  * receipt, not an error.
  */
 export interface Backend {
-  /** Its location, for a person: `local tmux "gt-toast"`, `127.0.0.1:9090`. */
+  /** The terminal's location, as shown to a person: `local tmux "gt-toast"`, `127.0.0.1:9090`. */
   readonly where: string;
   peek(request: PeekRequest, signal: AbortSignal): Promise<PeekResult>;
   nudge(request: NudgeRequest, signal: AbortSignal): Promise<NudgeReceipt>;
@@ -37,14 +37,16 @@ export interface Backend {
    */
   sendKeys(request: KeysRequest, signal: AbortSignal): Promise<void>;
   /**
-   * Ends the agent for good. @throws DomainError `unimplemented` without a sidecar; `deadline` when its end is not seen
+   * Ends the agent for good.
+   * @throws DomainError `unimplemented` without a sidecar; `deadline` if the agent has not ended in time
    */
   stop(request: StopRequest, signal: AbortSignal): Promise<StopResult>;
   status(signal: AbortSignal): Promise<AgentStatus>;
-  /** The identity of the agent that answers; present if it costs less than a status. */
+  /** The identity of the agent that answers. Present only where this is cheaper than `status`. */
   identity?(signal: AbortSignal): Promise<Pick<AgentStatus, "agent" | "sessionId">>;
   /**
-   * First update at once; ends with one of kind `end`, or by throwing. Stops when the loop is left or `signal` aborts.
+   * Yields the first update at once, and ends with an update of kind `end` or by throwing. Stops when the caller leaves
+   * the loop or `signal` aborts.
    */
   watch(request: WatchRequest, signal: AbortSignal): AsyncIterable<WatchUpdate>;
   /**

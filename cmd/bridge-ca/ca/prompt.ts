@@ -8,8 +8,8 @@ const BACKSPACE = /[\b\x7f]/;
 const CLEAR_LINE = "\x15";
 
 /**
- * One line from the terminal, without showing it. The question goes to stderr.
- * @throws DomainError `cancelled` for Ctrl-C
+ * Reads one line from the terminal without echoing it. The question goes to stderr.
+ * @throws DomainError `cancelled` for Ctrl-C; `unauthenticated` if the terminal is closed first
  */
 export async function readHidden({ stdin, stderr, signal }: CaContext, question: string): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();

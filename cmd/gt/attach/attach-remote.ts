@@ -48,9 +48,7 @@ export class AttachRemote {
     this.#view = new AttachView(context.clock, context.stdout, this.#over.signal);
   }
 
-  /**
-   * @throws DomainError if the first connection fails or the sidecar refuses
-   */
+  /** @throws DomainError if the first connection fails, or if the sidecar refuses to attach */
   async run(): Promise<number> {
     const { stdin, stdout, note } = this.#context;
     const onData = (data: Buffer) => this.#typed(data);
@@ -119,7 +117,7 @@ export class AttachRemote {
     throw new DomainError("unavailable", "the stream ended without a reason");
   }
 
-  /** Connected: takes the person's terminal, or tells the person that the connection is back. */
+  /** Takes the person's terminal after the first connection; later, says that the connection is back. */
   #enter(): void {
     this.#view.hold(undefined);
     if (this.#terminal !== undefined) {

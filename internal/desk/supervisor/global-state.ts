@@ -9,7 +9,7 @@ export interface Intent {
   readonly reason: string;
 }
 
-/** A text that crossed, by its envelope. */
+/** The envelope and outcome of a text that was sent to the front. */
 export interface Crossing {
   readonly id: string;
   readonly thread: string;
@@ -18,7 +18,7 @@ export interface Crossing {
   readonly outcome: CrossingOutcome;
 }
 
-/** `SUBMITTED`: in the front's journal. `REFUSED`: the front did not accept it. `UNKNOWN`: one of the two. */
+/** `SUBMITTED`: in the front's journal. `REFUSED`: the front did not accept it. `UNKNOWN`: it is not known which. */
 export type CrossingOutcome = "SUBMITTED" | "REFUSED" | "UNKNOWN";
 
 /** The back's state in one turn. Only the message that the bridge builds from `admin_input` leaves this half. */

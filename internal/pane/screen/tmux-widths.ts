@@ -9,8 +9,8 @@ const JOINER_SEEN = 1 << 3;
 export const TMUX_WIDTHS = "tmux";
 
 /**
- * Character widths as tmux counts them: Unicode 11, and whatever follows a zero width joiner goes into the cell before
- * it. A program that places text by columns leaves ghosts on an emulator that counts otherwise.
+ * Character widths as tmux counts them: Unicode 11, and whatever follows a zero width joiner goes into the same cell.
+ * A program that places text by columns leaves stale characters on an emulator that counts differently.
  */
 export class TmuxWidths implements IUnicodeVersionProvider {
   readonly version = TMUX_WIDTHS;
@@ -19,7 +19,7 @@ export class TmuxWidths implements IUnicodeVersionProvider {
   constructor() {
     const registered: IUnicodeVersionProvider[] = [];
     const unicode = { register: (provider: IUnicodeVersionProvider) => registered.push(provider) };
-    new Unicode11Addon().activate({ unicode } as unknown as Terminal); // the tables come with the add-on only
+    new Unicode11Addon().activate({ unicode } as unknown as Terminal); // only the add-on provides the tables
     const [base] = registered;
     if (base === undefined) throw new Error("the Unicode 11 add-on registered no widths");
     this.#base = base;

@@ -1,7 +1,7 @@
 import { aborted, raceSignal } from "../../base/abort.ts";
 import type { Clock } from "../../base/clock.ts";
 
-/** Time between the end of a call and the cut of its response or connection, so that the reason arrives. */
+/** The time from the end of a call until its response or connection is cut, so that the caller gets the reason. */
 const LAST_WORD_MS = 1000;
 
 /** Calls `cut` 1 s after the call has ended, unless `closed` is aborted first. */

@@ -19,13 +19,13 @@ const NONE: TmuxSessions = { names: [], onlyPanes: new Map() };
 /** The name comes last, because it may contain blanks. */
 const FORMAT = "#{version} #{session_windows} #{window_panes} #{pane_id} #{session_name}";
 const LINE = /^(\S+) (\d+) (\d+) (%\d+) (.*)$/;
-/** tmux's messages where no server is behind the socket. Any other is about tmux itself: the server may well run. */
+/** tmux's messages if no server is behind the socket. After any other message, the server may still be running. */
 const NO_SERVER = /no server running|error connecting|lost server|server exited/;
 
 /**
  * The sessions of the tmux server at `socketPath`; none when no server answers there.
- * @throws DomainError `denied` for a socket that is not this user's own; `unavailable` when that server was asked for
- * by flag and does not answer, when it hangs, or when there is a socket but no tmux that works
+ * @throws DomainError `denied` for a socket that is not this user's own; `unavailable` if a flag names that server and
+ * it does not answer, if it hangs, or if there is a socket but no tmux that works
  */
 export async function listTmuxSessions(
   socketPath: string,
@@ -61,7 +61,7 @@ export function sessionsIn(printed: string): TmuxSessions {
   return version === undefined ? NONE : { names, version, onlyPanes };
 }
 
-/** Seconds since 1970 when the tmux session that we run in began; undefined outside of tmux. */
+/** The start of the tmux session that this process runs in, in seconds since 1970; undefined outside tmux. */
 export async function ownSessionStart(place: PlaceConfig, signal: AbortSignal): Promise<number | undefined> {
   const [socketPath = ""] = (place.tmux ?? "").split(",");
   if (socketPath === "" || !(await checkTmuxSocket(socketPath, place.uid))) return undefined;

@@ -20,7 +20,7 @@ type Deps = Pick<WakeWorkerDeps, "store" | "wakes" | "logger"> & { readonly by: 
 
 /** The result of a step, after which the wake is deferred. */
 export interface Recovered {
-  /** Absent: after a back-off, because the bridge did not answer. */
+  /** The time until the next step. Absent: a back-off, because the bridge did not answer. */
   readonly againMs?: number;
   readonly blockedBy: "starting" | "unreachable" | "rate";
   readonly news?: WakeNews;
@@ -37,7 +37,7 @@ const GIVEN: ReadonlySet<string> = new Set(["submitted", "unknown", "stranded"])
 const SUMMARY_BYTES = 8192;
 const SUMMARY_THREADS = 4;
 
-/** Recovers an agent whose runtime has reported its end, one step at a time. */
+/** Recovers an agent without a live runtime, one step at a time. */
 export class Recovery {
   readonly #deps: Deps;
   readonly #claimed: ClaimedWake;
@@ -96,14 +96,14 @@ export class Recovery {
       await this.#starter.start(workspace, request, signal);
     } catch (err) {
       if (!(err instanceof DomainError) || signal.aborted) throw err;
-      // The session was started before the policy changed.
+      // An earlier call started the session, before the policy changed.
       if (err.kind === "already-exists")
         return { againMs: SOON_MS, blockedBy: "starting", ended: { attempt, outcome: "started" } };
       this.#deps.logger.warn({ ...about, err }, "an agent's session could not be started");
       if (!FINAL.has(err.kind)) return { blockedBy: "unreachable" };
       return { againMs: 0, blockedBy: "unreachable", ended: { attempt, outcome: "refused" } };
     }
-    this.#deps.logger.info(about, "an agent has another session");
+    this.#deps.logger.info(about, "started a new session for an agent");
     return { againMs: SOON_MS, blockedBy: "starting", ended: { attempt, outcome: "started" } };
   }
 
