@@ -56,7 +56,7 @@ it("a database of the previous version is refused until it is migrated, and keep
     const [participant] = await store.reads("w").participants("t-1");
     expect(participant).toMatchObject({ agentId: "a", readSeq: 1 });
     expect(participant?.againSeq).toBeUndefined();
-    // A wake that ended earlier is no news.
+    // A wake that ended earlier does not count as news.
     expect(await store.reads("w").wake("x")).toMatchObject({ state: "FAILED", news: [] });
     expect(await store.wakesWithNews(10)).toEqual([]);
   } finally {

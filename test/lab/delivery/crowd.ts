@@ -18,7 +18,7 @@ export interface CrowdFigures {
   readonly submitted: number;
   /** The number of submitted messages that arrived once and whole. */
   readonly whole: number;
-  /** The agent took them in the order in which they were accepted. */
+  /** True if the agent took the messages in the order in which they were accepted. */
   readonly inOrder: boolean;
   /** The outcomes of the other messages, by name. */
   readonly others: Readonly<Record<string, number>>;

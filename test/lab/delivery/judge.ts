@@ -17,13 +17,16 @@ export interface Observed {
   readonly early: readonly string[];
   /** Commands and tools that ran without permission. */
   readonly effects: readonly string[];
-  /** A dialog was open, and is now closed or replaced. */
+  /** True if a dialog was open, and is now closed or replaced. */
   readonly dialogGone: boolean;
   /** The screen, if text that only the sender can have written was in the composer at the end; else empty. */
   readonly leftover: string;
-  /** A person was typing at the same time: words that they append to a text under way are theirs. */
+  /**
+   * True if a person was typing at the same time: words that the person appends to a text under way count as the
+   * person's.
+   */
   readonly typing: boolean;
-  /** The program hangs or ends on this message: texts that a person typed after it are lost. */
+  /** True if the program hangs or ends on this message: texts that a person typed after it are lost. */
   readonly isLast: boolean;
 }
 

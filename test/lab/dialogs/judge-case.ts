@@ -7,7 +7,7 @@ export interface CaseFacts {
   readonly answered: "answered" | "changed" | "unknown" | "refused" | "not asked" | "not offered";
   /** The evidence or the error. */
   readonly detail: string;
-  /** The command ran, or the file was written. */
+  /** True if the command ran, or the file was written. */
   readonly ran: boolean;
   /** The tool's result that the model received. */
   readonly result: string | undefined;

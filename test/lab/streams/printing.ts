@@ -33,7 +33,7 @@ export async function printing(dir: string, pace: number): Promise<Printing> {
     socket.write(`pace ${paceNow}\n`);
   }).listen(path);
   await once(server, "listening");
-  const script = 'stty raw -echo; exec "$@"'; // the terminal changes nothing of what is printed
+  const script = 'stty raw -echo; exec "$@"'; // the terminal passes the output on unchanged
   const file = join(import.meta.dirname, "printer.ts");
   const tell = (order: string) => void current?.write(`${order}\n`);
   return {

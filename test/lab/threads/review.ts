@@ -23,7 +23,7 @@ export interface ReviewOptions {
   readonly random: Random;
   /** The maximum time between two kills, ms. */
   readonly pauseMs: number;
-  /** Cycles by hand, and as many by threads, before anything is killed. */
+  /** The number of cycles by hand, and then of cycles by threads, before anything is killed. */
   readonly calm: number;
 }
 

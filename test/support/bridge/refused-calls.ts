@@ -121,7 +121,7 @@ export interface CallAttempt {
   readonly ciphers?: string;
 }
 
-/** One call by HTTP/1.1 and JSON, as a script makes it. A connection that fails has the status 0. */
+/** One call over HTTP/1.1 with JSON, as a script makes it. A connection that fails has the status 0. */
 export function call({
   tls = certificate.prd,
   authorization = [],

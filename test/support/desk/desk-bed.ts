@@ -103,7 +103,7 @@ function journalRecords(path: string): readonly Record<string, unknown>[] {
   return whole.map((line) => JSON.parse(line.slice(line.indexOf(" ") + 1)) as Record<string, unknown>);
 }
 
-/** Found by their command line, because nothing of the tests' environment reaches them. */
+/** Found by their command lines, because they get no variable of the tests' environment. */
 function frontsOf(folder: string): readonly number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))

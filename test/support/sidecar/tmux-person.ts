@@ -3,7 +3,7 @@ import { until } from "./sidecar.ts";
 
 const WAIT_MS = 120_000;
 
-/** A person's terminal on a sidecar's agent, by tmux alone. */
+/** A person's terminal that is attached to a sidecar's agent with tmux alone. */
 export interface TmuxPerson extends Disposable {
   type(keys: string): void;
   /** Resolves once the text is on the screen. */
