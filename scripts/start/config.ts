@@ -6,13 +6,13 @@ export const START_HELP = `Starts an agent in a sidecar on this machine and show
 Usage: npm start [-- flags]
 
   --agent demo     the demo agent: answers like a coding agent and does nothing (default)
-  --agent claude   your own Claude Code, in the folder you are in; nothing is ever sent to it by itself
+  --agent claude   your own Claude Code, in the current folder; receives only what you send it
   --bridge         a bridge instead: sessions of the demo agent for control planes, behind mutual TLS and tokens
   --relay          a nats-server, a relay and an agent that dials in, and one coding task through them
   --threads        threads instead: two demo agents that review and fix by script, woken when a message waits
-  --once           one peek, nudge, peek and status with the demo agent, printed; no terminal needed;
-                   of a bridge one session, its events and a receipt; of a relay its task;
-                   of threads one conversation and its wakes
+  --once           prints one peek, nudge, peek and status with the demo agent; needs no terminal;
+                   with --bridge one session, its events and a receipt; with --relay the coding task;
+                   with --threads one conversation and its wakes
   --help, --version
 
 Examples:
@@ -57,15 +57,15 @@ export function readStartConfig(
     throw new DomainError("invalid", `--agent is demo or claude, not "${agent}"`);
   }
   if (once && agent !== "demo") {
-    const hint = "it sends a message, and only the demo agent gets one without being asked";
+    const hint = "it sends a message by itself, and only the demo agent may get such a message";
     throw new DomainError("invalid", "--once works with the demo agent only", { fields: { hint } });
   }
   if (bridge && agent !== "demo") throw new DomainError("invalid", "--bridge works with the demo agent only");
   if (relay && agent !== "demo") throw new DomainError("invalid", "--relay works with its own agent only");
   if (relay && bridge)
-    throw new DomainError("invalid", "--relay and --bridge are two things: start one after the other");
+    throw new DomainError("invalid", "--relay and --bridge cannot be combined: start one after the other");
   if (threads && (relay || bridge || agent !== "demo"))
-    throw new DomainError("invalid", "--threads works with demo agents, and without --relay and --bridge");
+    throw new DomainError("invalid", "--threads works with its own demo agents only, without --relay or --bridge");
   const config = { agent, once, bridge, relay, threads, workdir: env["INIT_CWD"] || undefined } as const;
   return ask === undefined ? config : { ...config, ask };
 }
