@@ -23,7 +23,7 @@ const FLAGS = {
   ...FORCE_FLAG,
 } as const satisfies CommandFlags;
 
-/** `bridge-ca bundle`. */
+/** `bridge-ca bundle`: writes the bundle of trusted CAs. */
 export const bundle = (ops: FileOps): Command<typeof FLAGS> => ({
   name: "bundle",
   flags: FLAGS,

@@ -14,7 +14,7 @@ const FLAGS = {
   ...PASSPHRASE_FLAGS,
 } as const satisfies CommandFlags;
 
-/** `bridge-ca crl`. */
+/** `bridge-ca crl`: writes the CA's revocation list. */
 export const crl = (ops: FileOps): Command<typeof FLAGS> => ({
   name: "crl",
   flags: FLAGS,

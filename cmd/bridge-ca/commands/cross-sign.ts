@@ -41,7 +41,7 @@ const FLAGS = {
   ...PASSPHRASE_FLAGS,
 } as const satisfies CommandFlags;
 
-/** `bridge-ca cross-sign`. */
+/** `bridge-ca cross-sign`: trusts another project's CA, within limits. */
 export const crossSign = (ops: FileOps): Command<typeof FLAGS> => ({
   name: "cross-sign",
   flags: FLAGS,

@@ -24,7 +24,7 @@ const FLAGS = {
   ...PASSPHRASE_FLAGS,
 } as const satisfies CommandFlags;
 
-/** `bridge-ca init`. */
+/** `bridge-ca init`: creates a CA. */
 export const init = (ops: FileOps): Command<typeof FLAGS> => ({
   name: "init",
   flags: FLAGS,

@@ -1,7 +1,7 @@
 import { usageError } from "../../../internal/cli/command/arguments.ts";
 import type { Command } from "../../../internal/cli/command/command.ts";
 
-/** `bridge-ca inspect`. */
+/** `bridge-ca inspect`: shows the contents of files. */
 export const inspect: Command<Record<never, never>> = {
   name: "inspect",
   flags: {},

@@ -45,7 +45,7 @@ const FLAGS = {
   ...PASSPHRASE_FLAGS,
 } as const satisfies CommandFlags;
 
-/** `bridge-ca issue`. */
+/** `bridge-ca issue`: creates a key and a certificate. */
 export const issue = (ops: FileOps): Command<typeof FLAGS> => ({
   name: "issue",
   flags: FLAGS,

@@ -8,7 +8,7 @@ const FLAGS = {
   out: { type: "string", value: "PREFIX", help: "PREFIX.key and PREFIX.pub", complete: "file" },
 } as const satisfies CommandFlags;
 
-/** `bridge-ca jwt-keygen`. */
+/** `bridge-ca jwt-keygen`: creates an Ed25519 key pair for tokens. */
 export const jwtKeygen = (ops: FileOps): Command<typeof FLAGS> => ({
   name: "jwt-keygen",
   flags: FLAGS,

@@ -32,7 +32,7 @@ const FLAGS = {
   ...PASSPHRASE_FLAGS,
 } as const satisfies CommandFlags;
 
-/** `bridge-ca renew`. */
+/** `bridge-ca renew`: replaces a certificate and its key. */
 export const renew = (ops: FileOps): Command<typeof FLAGS> => ({
   name: "renew",
   flags: FLAGS,

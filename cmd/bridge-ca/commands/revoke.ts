@@ -19,7 +19,7 @@ const FLAGS = {
   ...CA_FLAGS,
 } as const satisfies CommandFlags;
 
-/** `bridge-ca revoke`. */
+/** `bridge-ca revoke`: marks a certificate for the next revocation list. */
 export const revoke = (ops: FileOps): Command<typeof FLAGS> => ({
   name: "revoke",
   flags: FLAGS,
@@ -27,7 +27,7 @@ export const revoke = (ops: FileOps): Command<typeof FLAGS> => ({
     usage: "--cert FILE",
     summary: "revoke a certificate",
     text: `Revokes a certificate. The revocation takes effect with the next list: bridge-ca crl. A cross-signature can be revoked too,
-and with it every chain through it.`,
+which revokes every chain through it.`,
     examples: [
       "bridge-ca revoke --cert certs/prd-manager-client.crt --reason key-compromise",
       "bridge-ca crl --out certs/crl.pem",

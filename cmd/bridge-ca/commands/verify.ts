@@ -23,7 +23,7 @@ const FLAGS = {
   },
 } as const satisfies CommandFlags;
 
-/** `bridge-ca verify`. */
+/** `bridge-ca verify`: checks whether a certificate is trusted. */
 export const verify = (ops: FileOps): Command<typeof FLAGS> => ({
   name: "verify",
   flags: FLAGS,
