@@ -4,7 +4,7 @@ import { BEHIND_TARGETS } from "../lab/behind/scenes.ts";
 import { requireComponent } from "../support/cluster/components.ts";
 import { programFile } from "../support/programs.ts";
 
-/** A short share of `npm run lab:behind`, with a fixed seed. */
+/** A short run of `npm run lab:behind`, with a fixed seed. */
 const SEED = 1;
 
 it.for(BEHIND_TARGETS.filter(({ name }) => name === "claude-2.1.330" || name === "codex-0.169.0"))(

@@ -7,7 +7,7 @@ import { TARGETS, type Target } from "../lab/delivery/targets.ts";
 import { requireComponent } from "../support/cluster/components.ts";
 import { programFile } from "../support/programs.ts";
 
-/** A short share of `npm run lab`, with a fixed seed and few enough sends for every run of the tests. */
+/** A short run of `npm run lab`, with a fixed seed and few enough sends for every run of the tests. */
 const SEED = 4;
 const LONG = 180_000;
 

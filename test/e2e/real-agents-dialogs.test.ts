@@ -7,7 +7,7 @@ import { requireComponent } from "../support/cluster/components.ts";
 /** The start of OpenCode alone takes 10 s of a core. */
 const ALL_MS = 240_000;
 
-/** A short share of `npm run lab:dialogs`: one dialog for each kind of choice. */
+/** A short run of `npm run lab:dialogs`: one dialog for each kind of choice. */
 describe.each(["claude", "codex", "opencode"] as const)("dialogs of %s that quote dialogs", (agent) => {
   it(
     "are answered with the named choice, and no tool runs against the answer",

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 import { conformanceArgs } from "../conformance/command.ts";
 import { requireComponent } from "../support/cluster/components.ts";
 
-/** A short share of `npm run conformance`. */
+/** A short run of `npm run conformance`. */
 const SHARE = [
   "TLS Client Certs/**",
   "Basic/HTTPVersion:1/Protocol:PROTOCOL_CONNECT/**",

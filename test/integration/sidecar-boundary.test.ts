@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { requireMountNamespace, type TwoContainers, twoContainers } from "../support/cluster/two-containers.ts";
 import { until } from "../support/sidecar/sidecar.ts";
 
-/** Listens on the socket of its first argument for 5 s, and sends its second (base64) to each client. */
+/** Listens for 5 s on the socket that its first argument names, and sends its second (base64) to each client. */
 const LISTENER = `
 const said = Buffer.from(process.argv[3], "base64");
 require("node:net").createServer((s) => { s.on("error", () => {}); setTimeout(() => s.write(said), 50); })
@@ -54,11 +54,11 @@ const TMUX = "tmux -N -S $S/tmux.sock";
 const AGAIN = `${TMUX} detach-client -s =claude 2>&1; sleep 1`;
 
 describe.each(["root", "another user"] as const)(
-  "an agent beside a serving half in another container, as %s",
+  "an agent whose serving half runs in another container, both as %s",
   (user) => {
     beforeEach(requireMountNamespace);
 
-    it("cannot read the key, or run or delete anything there, and its attempts are logged", {
+    it("cannot read the key, nor run or delete anything in that container, and its attempts are logged", {
       timeout: 180_000,
     }, async () => {
       const secret = randomBytes(24).toString("hex");
@@ -119,7 +119,7 @@ describe.each(["root", "another user"] as const)(
         .split("\n")
         .filter((line) => line.includes("tried to interfere with the serving half"));
       expect(warnings.filter((line) => line.includes('"kind":"link"'))).toHaveLength(1);
-      await until("it to be ready again", 30_000, async () => (await pod.isReady()) || undefined, pod.log);
+      await until("the pod to be ready again", 30_000, async () => (await pod.isReady()) || undefined, pod.log);
     });
   },
 );

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { printNumberedLines } from "../support/sidecar/numbered-lines.ts";
 
 /**
- * A short share of the acts of `printNumberedLines`; a failure names the seed. For a long run: GT_EVENT_ACTS=10000
+ * A small share of the acts of `printNumberedLines`; a failure names the seed. For a long run: GT_EVENT_ACTS=10000
  * GT_EVENT_SEED=12.
  */
 const ACTS = Number(process.env["GT_EVENT_ACTS"] ?? "250");

@@ -9,14 +9,14 @@ const OPEN = ["stream", "route", "socket"] as const;
 
 const at = ({ port, ca, client, token }: TrustedRoom): CallTarget => ({ port, ca: ca.pem, client, token: token() });
 
-/** Opens a stream, an answer and a socket; returns the last message of each. */
+/** Opens a stream, an answer and a socket. The result waits for their ends and returns the last message of each. */
 async function openAll(asked: CallTarget): Promise<() => Promise<readonly string[]>> {
   const calls = await Promise.all(OPEN.map((kind) => ask(kind, asked)));
   expect(calls.map(({ code }) => code)).toEqual(["open", "open", "open"]);
   return () => Promise.all(calls.map(({ ended }) => ended));
 }
 
-it.concurrent("connections end with their token, and are audited once each", async () => {
+it.concurrent("connections end when their token expires, and are audited once each", async () => {
   await using room = await openRoom();
   const last = await openAll({ ...at(room), token: room.token({ ttlMs: 20_000 }) });
   const why = "the token has expired, and no newer one was sent over this connection";
@@ -50,12 +50,12 @@ it.concurrent("connections end when the server drains, even an answer that ignor
   await stopped;
 });
 
-it.concurrent("connections during the drain are refused, and audited once each", async () => {
+it.concurrent("requests that arrive during the drain are refused, and audited once each", async () => {
   await using room = await openRoom({ graceMs: 60_000, limits: { handshakeTimeoutMs: 60_000 } });
   const begun = await Promise.all(KINDS.map((kind) => HalfSent.begin(kind, at(room))));
   const before = room.audited().length;
   const stopped = room.stop();
-  await eventually("the end of listening", () => room.isStopping());
+  await eventually("the start of the drain", () => room.isStopping());
   const answers = await Promise.all(begun.map((half) => half.finish()));
   for (const answer of answers)
     expect(answer).toContain('"code":"unavailable","message":"the server is shutting down"');

@@ -48,7 +48,7 @@ const env = (of: ReturnType<typeof pod>, container = 0) =>
   Object.fromEntries((of.spec?.containers[container]?.env ?? []).map(({ name, value }) => [name, value]));
 
 describe("a session's pod", () => {
-  it("admits the callers of its namespace's project at its sidecar", () => {
+  it("lets the callers of its namespace's project call its sidecar", () => {
     const admitted = (project: string) => env(pod({}, bound({}, { project })))["GT_ALLOW_CLIENTS"];
     expect([admitted("shop"), admitted("desk")]).toEqual([
       "spiffe://town/client/shop=read",
@@ -92,7 +92,7 @@ describe("a session's pod", () => {
   );
 
   it.for(["embedded", "containers"] as const)(
-    "gives both halves the threads server's URL, the agent's token file and the CA, isolation %s",
+    "gives agent and sidecar the threads server's URL, the agent's token file and the CA, isolation %s",
     (isolation) => {
       const url = "https://threads.system.svc:9448";
       const options = { ...OPTIONS, hasTokens: true, threadsUrl: url };
@@ -144,7 +144,7 @@ describe("a session's pod", () => {
     expect(env(made)).not.toHaveProperty("GT_TLS_DIR");
   });
 
-  it("mounts the key only in the sidecar's container, and gives the agent's secrets only to the agent's, if they are separate", () => {
+  it("mounts the key only for the sidecar, and gives the agent's secrets only to the agent, if their containers are separate", () => {
     const spec = pod({}, bound({ isolation: "containers" })).spec;
     const mounts = (name: string) =>
       [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])]
@@ -195,7 +195,7 @@ describe("a folder in the workspace", () => {
     ]);
   });
 
-  it("is cloned through the template's proxy, within the agent's resources, and without its secrets", () => {
+  it("is cloned through the template's proxy, with the agent's resources and without the agent's secrets", () => {
     const workspace = { type: "git", sizeLimit: "1Gi", url: "https://a/b", depth: 1, path: "/workspace/shop" } as const;
     const resources = { requests: { cpu: "1" }, limits: { cpu: "2", memory: "4Gi" } };
     const proxy = { HTTPS_PROXY: "http://proxy:3128", HOME: "/home/agent" };

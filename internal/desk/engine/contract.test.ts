@@ -33,7 +33,7 @@ const anyResult = fc
     return result;
   });
 
-it("writes only the channels of `writes`, with values of their types, or nothing", () => {
+it("returns only channels in `writes`, with values of their types, or refuses the result", () => {
   let taken = 0;
   fc.assert(
     fc.property(anyResult, (result) => {
@@ -56,7 +56,7 @@ it("writes only the channels of `writes`, with values of their types, or nothing
   expect(taken).toBeGreaterThan(0);
 });
 
-it("shares nothing with the state that it read", () =>
+it("gives a node a frozen copy that shares nothing with the state", () =>
   fc.assert(
     fc.property(fc.array(fc.record({ name: fc.string() })), (list) => {
       const state: State = { note: "n", secret: "s", list };

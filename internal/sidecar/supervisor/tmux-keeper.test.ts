@@ -66,7 +66,7 @@ function keeper(adopted?: KeptServer): TmuxKeeper {
 }
 
 describe("the keeper of tmux", () => {
-  it("replaces a lost server after the remains of the agent have ended", async () => {
+  it("replaces a lost server after the agent's remaining processes have ended", async () => {
     const kept = keeper();
     const running = kept.run(stop.signal);
     await clock.advance(1);
@@ -79,7 +79,7 @@ describe("the keeper of tmux", () => {
     await running;
   });
 
-  it("gives up after five servers that were lost within a minute each", async () => {
+  it("gives up after losing five servers in a row, each within a minute of its start", async () => {
     const running = keeper().run(stop.signal);
     running.catch(() => {});
     for (let lost = 0; lost < 5; lost++) {
@@ -102,7 +102,7 @@ describe("the keeper of tmux", () => {
     await running;
   });
 
-  it("continues an adopted server, and ends it when it is stopped itself", async () => {
+  it("keeps an adopted server running, and ends it when the keeper stops", async () => {
     const adopted = new FakeServer(7);
     const kept = keeper(adopted);
     const running = kept.run(stop.signal);
@@ -113,7 +113,7 @@ describe("the keeper of tmux", () => {
     expect([agentEnds, servers.length]).toEqual([0, 0]);
   });
 
-  it("makes a stopped server continue within five seconds, repeatedly", async () => {
+  it("sends SIGCONT every five seconds, so that a suspended server continues", async () => {
     const running = keeper().run(stop.signal);
     await clock.advance(10_021);
     expect(calls.filter((call) => call === "SIGCONT")).toHaveLength(2);
@@ -123,12 +123,12 @@ describe("the keeper of tmux", () => {
   });
 });
 
-describe("a renewed server", () => {
+describe("renewing a server", () => {
   it.each([
     ["kill-server", ["kill-server"]],
     ["SIGTERM", ["kill-server", "SIGTERM"]],
     ["SIGKILL", ["kill-server", "SIGTERM", "SIGKILL"]],
-  ])("that ends at %s is replaced at once", async (last, steps) => {
+  ])("replaces it at once when it ends at %s", async (last, steps) => {
     const kept = keeper();
     const running = kept.run(stop.signal);
     await clock.advance(1);

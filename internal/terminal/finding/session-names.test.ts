@@ -54,7 +54,7 @@ describe("chooseSession", () => {
     expect(choose("toast", ["gt-toast", "bd-toast"], { ...town, cwdRig: "beads" })).toBe("bd-toast");
   });
 
-  it("knows upstream's own rig without a registry, and no other rig's prefix", () => {
+  it("without a registry, knows the prefix of the rig gastown, and tries the names of other rigs as prefixes", () => {
     expect(choose("gastown/toast", ["gt-toast"], "none")).toBe("gt-toast");
     expect(choose("toast", ["gt-toast"], "none")).toBe("gt-toast");
     expect(choose("beads/toast", ["gt-toast"], "none")).toBeUndefined();
@@ -62,7 +62,7 @@ describe("chooseSession", () => {
     expect(choose("beads/crew/toast", ["beads-crew-toast"], "none")).toBe("beads-crew-toast");
   });
 
-  it("never types an unregistered rig's message into the default rig", () => {
+  it("never chooses a session of the default rig for an unregistered rig", () => {
     expect(choose("other/toast", ["gt-toast"])).toBeUndefined();
   });
 });
@@ -79,7 +79,7 @@ describe("addressOfSession", () => {
     expect(formatAddress(addressOfSession(session, town))).toBe(address);
   });
 
-  it("returns for every candidate its own address", () => {
+  it("returns the address from which a session candidate was made", () => {
     const [[candidate] = []] = sessionCandidates(parseAgentAddress("my-project/polecats/x-1"), town);
     expect(formatAddress(addressOfSession(candidate?.session ?? "", town))).toBe("my-project/polecats/x-1");
   });

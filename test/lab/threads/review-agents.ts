@@ -9,7 +9,7 @@ import type { ThreadsServer } from "../../support/threads/threads-server.ts";
 import { REAL_PROGRAMS, textsOf } from "./real-target.ts";
 import { FIXES, REVIEWS, reviewModel, SAYS } from "./review-model.ts";
 
-/** An agent program takes a minute to answer while other work has the cores. */
+/** An agent program can take minutes to answer while other work occupies the cores. */
 const ANSWER_MS = 240_000;
 const NUDGE_MS = 60_000n;
 
@@ -69,11 +69,11 @@ class ReviewAgent implements AsyncDisposable {
     await eventually(`${this.address} is idle`, isIdle, ANSWER_MS);
   }
 
-  /** A person types this into its terminal, and waits until it says what the person looks for. */
+  /** Types `message` into its terminal as a person would, and waits until the terminal shows `says`. */
   async byHand(message: string, says: string): Promise<void> {
     const { client } = this.thread.agent.sidecar;
     const { outcome } = await client.nudge({ message, timeoutMs: NUDGE_MS });
-    const { SUBMITTED, UNKNOWN } = NudgeOutcome; // UNKNOWN occurs on a busy machine; the person looks then
+    const { SUBMITTED, UNKNOWN } = NudgeOutcome; // UNKNOWN occurs on a busy machine: the person then reads the screen
     if (outcome !== SUBMITTED && outcome !== UNKNOWN)
       throw new Error(`${this.address}: the nudge ended with ${outcome}`);
     await eventually(says, async () => (await client.peek({ lines: 100 })).output.includes(says), ANSWER_MS);
@@ -85,7 +85,7 @@ class ReviewAgent implements AsyncDisposable {
   }
 }
 
-/** Claude Code, which reviews, and Codex and OpenCode, which fix in turn. */
+/** Claude Code, which reviews, and the programs that take turns at fixing. */
 export class ReviewAgents implements AsyncDisposable {
   readonly reviewer: ReviewAgent;
   readonly fixers: readonly ReviewAgent[];
@@ -97,7 +97,7 @@ export class ReviewAgents implements AsyncDisposable {
     this.#running = running;
   }
 
-  /** `fixers`: their programs, by the names of `REAL_PROGRAMS`. */
+  /** `fixers`: the names of their programs in `REAL_PROGRAMS`. */
   static async start(servers: readonly ThreadsServer[], fixers: readonly string[]): Promise<ReviewAgents> {
     await using stack = new AsyncDisposableStack();
     const start = async (at: number, name: string, role: string, part: ModelReply) => {

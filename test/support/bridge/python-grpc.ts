@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import type { TestContext } from "vitest";
 
-/** The system's Python comes second: distributions package gRPC for it. */
+/** The second is the system's Python, for which distributions package gRPC. */
 const CANDIDATES = ["python3", "/usr/bin/python3"];
 
 /** The Debian packages that the Python tests need. */
@@ -20,7 +20,7 @@ export async function grpcPython(env: NodeJS.ProcessEnv, ...more: readonly strin
   return undefined;
 }
 
-/** Like `requireComponent`. */
+/** Returns such a Python, or skips the test with a line that says what to install; with `CI=true` that is a failure. */
 export async function requireGrpcPython(context: TestContext, ...more: readonly string[]): Promise<string> {
   const python = await grpcPython(process.env, ...more);
   if (python !== undefined) return python;

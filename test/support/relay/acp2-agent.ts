@@ -10,7 +10,7 @@ import { until } from "../sidecar/sidecar.ts";
 
 export interface Acp2AgentOptions {
   readonly session: string;
-  /** Default: it speaks version 2. */
+  /** The protocol version with which it answers. Default: 2. */
   readonly version?: number;
   /** The sessions that it can open again. */
   readonly known?: readonly string[];
@@ -22,7 +22,7 @@ export interface Acp2AgentOptions {
  * an error, "error" is not accepted, "gone" is never answered, since the connection breaks.
  */
 export class Acp2Agent implements Disposable {
-  /** The method and session of each call that is not an update. */
+  /** The method of each request, with the session if the request names one. */
   readonly calls: string[] = [];
   readonly prompts: string[] = [];
   closed: number | undefined;

@@ -17,9 +17,9 @@ const DRAWING = "`abcdefghijklmnopqrstuvwxyz{|}~";
 const DRAWN = "◆▒␉␌␍␊°±␤␋┘┐┌└┼⎺⎻─⎼⎽├┤┴┬│≤≥π≠£·";
 
 /**
- * The rows of a styled capture, each as text with the style of every stretch, in one notation for all equivalent
- * captures. Blanks at the end of a row that look like unwritten cells are left out, and so are empty rows at the end.
- * With `erased: "blank"` a colour under them does not count as a style.
+ * The rows of a styled capture, each as text with its styles in braces; equivalent captures give the same rows. Blanks
+ * at the end of a row that look like unwritten cells are left out, and so are empty rows at the end. With
+ * `erased: "blank"`, blanks whose only visible style is a background colour look like unwritten cells too.
  */
 export function capturedCells(capture: string, erased: "coloured" | "blank" = "coloured"): readonly string[] {
   let style = PLAIN;

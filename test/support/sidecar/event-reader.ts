@@ -5,13 +5,13 @@ import { abortOnExit } from "../../../internal/rpc/client/transport.ts";
 import { until } from "./sidecar.ts";
 
 /**
- * A reader of a sidecar's events that resumes after the last event when its stream breaks, and records faults: a number
- * that comes twice, is missing without a gap, or comes after the last event.
+ * A reader of a sidecar's events that resumes after the last received event when its stream breaks, and records faults:
+ * a number that comes twice, is missing without a gap or comes after the final event, and a change of epoch.
  */
 export class SidecarEventReader implements AsyncDisposable {
   readonly events: SidecarEvent[] = [];
   readonly faults: string[] = [];
-  /** The named gaps, in order. */
+  /** The gaps that events report, in order. */
   readonly gaps: Gap[] = [];
   /** The number of times that the stream broke. */
   breaks = 0;

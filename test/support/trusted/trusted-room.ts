@@ -32,7 +32,7 @@ interface Audited {
 
 export interface TrustedRoom extends AsyncDisposable {
   readonly server: TrustedServer;
-  /** The CA of the server's certificate and of its callers'. */
+  /** The CA that issues the certificates of the server and its callers. */
   readonly ca: TestCa;
   readonly port: number;
   readonly metrics: Metrics;
@@ -44,7 +44,7 @@ export interface TrustedRoom extends AsyncDisposable {
   readonly revoke: (client: { readonly cert: string }) => Promise<void>;
   /** The path of the unix socket, if it listens on one. */
   readonly path: string;
-  /** Whether the drain has begun: health reports it first. */
+  /** Whether the drain has begun: its first step is to report NOT_SERVING. */
   readonly isStopping: () => boolean;
   /** Begins the drain; resolves when the server has ended. */
   readonly stop: () => Promise<void>;
@@ -55,7 +55,7 @@ const URI = "spiffe://shop.example/client/app";
 /** A caller with its own certificate. */
 export const newClient = ({ ca }: Pick<TrustedRoom, "ca">) => ca.issue({ uris: [URI] });
 
-/** A server on the kit: a unary call, a stream, the routes `/answer` and `/deaf`, and the WebSocket `/socket`. */
+/** Starts a server with a unary call, a stream, the routes `/answer`, `/deaf` and `/echo`, and a WebSocket. */
 export async function openRoom(
   options: Partial<TrustedServerOptions> & { readonly onSocket?: boolean } = {},
 ): Promise<TrustedRoom> {
@@ -121,7 +121,7 @@ export async function openRoom(
   };
 }
 
-/** For a token that is bound to the certificate. */
+/** The parsed certificate, as `TokenRequest.certificate` needs it. */
 export const certificateOf = ({ cert }: { readonly cert: string }) => new X509Certificate(cert);
 
 const rpcs: Routes = (router) =>
