@@ -83,7 +83,7 @@ async function deliver(peer: Peer, server: Server, way: Way, layout: Layout): Pr
   return ((cpuMs(peer.pid) - before) * 1000) / (layout.events * layout.streams);
 }
 
-/** Begins after the events so far; the bridge's first event is the session's start. */
+/** Subscribes after the events sent so far: the session's start, and `said` more. */
 function requestOf(said: number) {
   return create(StreamEventsRequestSchema, { sessionId: "bench", afterSeq: BigInt(1 + said) });
 }

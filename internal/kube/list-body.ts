@@ -4,8 +4,8 @@ const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d];
 
 /**
- * Parses a list from the API server as JSON.parse does, with each item replaced by `keep(item)`. Only one item is in
- * memory at a time, so a page of large objects needs no more memory than what is kept of them.
+ * Parses a list from the API server as JSON.parse does, with each item replaced by `keep(item)`. At most one whole item
+ * is in memory at a time, so a page of large objects needs little more memory than what is kept of them.
  * @throws SyntaxError for text that is not JSON or ends early; DomainError `exhausted` if an item, the text before the
  * first one or the text after the last one has more than `maxBytes`; `unavailable` if there is a second array beside
  * the items, that is, if the response is not a list

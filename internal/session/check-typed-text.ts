@@ -2,7 +2,7 @@ import { DomainError } from "../base/errors.ts";
 
 const MAX_BYTES = 65_536;
 
-/** Checks a text that is typed as it is. @throws DomainError `invalid` if it is too long or has a NUL byte */
+/** Checks a text that is to be typed unchanged. @throws DomainError `invalid` if it is too long or has a NUL byte */
 export function checkTypedText(text: string): void {
   const bytes = Buffer.byteLength(text);
   if (bytes > MAX_BYTES) throw new DomainError("invalid", `cannot type a text of ${bytes} bytes: at most ${MAX_BYTES}`);

@@ -12,7 +12,7 @@ export type EventRecord =
   | {
       readonly type: "cursor";
       readonly epoch: string;
-      /** Absent in older journals: empty. */
+      /** Absent in older journals, which means empty. */
       readonly owner?: string;
       readonly subscriber: string;
       readonly seq: string;
@@ -48,8 +48,8 @@ export interface RestoredEvents {
 const MAX_CURSORS = 8192;
 
 /**
- * Folds the journal's records of the event log while they are read: keeps the last record of each kind and of each
- * position.
+ * Folds the journal's records of the event log while they are read: keeps the last reservation, the last standing lines
+ * and the last cursor of each subscriber.
  */
 export class EventFold {
   readonly #cursors = new Map<string, EventRecord>();
@@ -77,7 +77,7 @@ export class EventFold {
   }
 }
 
-/** Later records win; positions in another epoch than the last one are dropped. */
+/** Later records win; positions in an epoch other than the last one are dropped. */
 export function restoreEvents(records: readonly EventRecord[]): RestoredEvents {
   let reservation: SeqReservation | undefined;
   let standing: StandingLines = { lines: [] };

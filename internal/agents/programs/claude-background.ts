@@ -1,6 +1,6 @@
 import type { BackgroundKind, ReportedTask } from "../profile.ts";
 
-/** More are not listed; an agent that starts this many is out of control. */
+/** Tasks beyond this number are left out; an agent that starts so many is out of control. */
 const MAX_TASKS = 100;
 const MAX_ID = 128;
 const MAX_TITLE = 1100;
@@ -17,7 +17,7 @@ export function reportedTasks(value: unknown): { readonly background?: readonly 
   return { background: tasks.filter((task) => task !== undefined) };
 }
 
-/** The tasks that a prompt made by Claude Code itself reports as ended. */
+/** The tasks whose end Claude Code reports in a prompt of its own. */
 export function endedTasks(prompt: string | undefined): { readonly endedTasks?: readonly string[] } {
   if (prompt === undefined || !prompt.trimStart().startsWith("<task-notification>")) return {};
   const ended = [...prompt.matchAll(ENDED)].filter(([, , status]) => status !== "running");

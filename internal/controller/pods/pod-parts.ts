@@ -1,7 +1,7 @@
 import type { V1EnvFromSource, V1Probe, V1ResourceRequirements, V1SecurityContext } from "@kubernetes/client-node";
 import type { EnvSource, Resources } from "./agent-template.ts";
 
-/** The security context that Pod Security "restricted" requires, with a read-only root. */
+/** A container's part of what Pod Security "restricted" requires, with a read-only root filesystem. */
 export function hardened(): V1SecurityContext {
   return { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ["ALL"] } };
 }

@@ -72,8 +72,8 @@ const POSITION_MS = 2_000;
 const MAX_INT32 = 2 ** 31 - 1;
 
 /**
- * Sessions that are pods of a cluster. Keeps no state that the API server or a sidecar does not have, so any replica
- * can answer any call. Sidecars own events, their order and positions.
+ * Sessions that are pods of a cluster. Keeps only state that the API server or a sidecar has too, so any replica can
+ * answer any call. Sidecars own events, their order and positions.
  */
 export class PodSessions implements SessionBackend, Task {
   readonly knownLabels = undefined;
@@ -137,7 +137,7 @@ export class PodSessions implements SessionBackend, Task {
     }
   }
 
-  /** The status of every session with a running pod is based on its sidecar's answer, or on the lack of one. */
+  /** True if the status of every session with a running pod is based on its sidecar's answer, or on the lack of one. */
   get isCaughtUp(): boolean {
     return this.#liveness.isCaughtUp;
   }

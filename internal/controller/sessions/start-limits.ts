@@ -19,12 +19,12 @@ type Limits = Pick<SessionSettings, "maxPerProject" | "maxGlobal">;
 const MARGIN = 20;
 /** How long to wait until the watch shows the pod. */
 const SEEN_MS = 2_000;
-/** How long a start waits for the deletion of newer pods; BETWEEN_LOOKS_MS is the interval of checks. */
+/** How long a start waits for the deletion of newer pods; BETWEEN_LOOKS_MS is the interval between checks. */
 const WAIT_MS = 10_000;
 const BETWEEN_LOOKS_MS = 100;
 
 /**
- * Limits the sessions of a project and in total. They are counted after the pod was created, while it still waits for
+ * Limits the number of sessions, per project and in total. They are counted when the new pod exists but still waits for
  * its certificate: once the watch shows this pod, it has shown every older pod of the namespace; near a limit, the
  * other relevant namespaces are listed from the API server. A start continues once there is room. If there are too many
  * sessions, the newest pods are deleted, and the other starts wait for that. The limit thus holds with any number of
@@ -39,13 +39,14 @@ export class StartLimits {
     this.#limits = limits;
   }
 
-  /** Checks before a pod is created. @throws DomainError `exhausted` */
+  /** Checks the limits before a pod is created. @throws DomainError `exhausted` */
   assertRoom(project: string): void {
     this.#assertBelow(countOf(this.#deps.pods.all()), project);
   }
 
   /**
-   * Checks after the pod was created. @throws DomainError `exhausted` if the limit is reached even without the pod,
+   * Checks the limits after the pod was created.
+   * @throws DomainError `exhausted` if the limit is reached even without the pod,
    * which the caller must then delete
    */
   async confirm(record: SessionRecord, signal: AbortSignal): Promise<void> {

@@ -73,8 +73,8 @@ export class OutputReader implements Task {
   }
 
   /**
-   * Starts the screen again for a new life. tmux shows the ended one (`endedPid`) until the new one begins: cuts until
-   * then are not drawn.
+   * Starts the screen again for a new life. tmux shows the ended life (`endedPid`) until the new one begins; until
+   * then, the screen is not redrawn from tmux.
    */
   renew(endedPid: number | undefined): Promise<void> {
     this.#endedPid = endedPid;

@@ -31,7 +31,7 @@ export function townOf({ cwd, townRoot }: PlaceConfig): Promise<Town | undefined
 
 /**
  * The ways to find and to open agents from here: what `resolveBackend` needs. A tmux server or a folder of sidecars
- * that cannot be trusted or does not answer is left out with a note, unless a flag names it.
+ * that cannot be trusted or does not answer is left out with a note; with `--socket`, it is an error.
  */
 export async function agentsHere(
   config: PlaceConfig,
@@ -65,7 +65,7 @@ export async function agentsHere(
       return await listAllSidecars(runtimeFolders(config), leaveOut);
     },
     openSidecar: (place) => openQuickly(place, config, clock),
-    // Imported on use: most calls of gt do not need these two.
+    // Imported on use: most calls of gt need neither the bridge nor a local tmux server.
     openSession: async ({ server, sessionId }) => {
       const { openBridge } = await import("./open-bridge.ts");
       return (await openBridge({ ...config, ...present({ token: config.serverToken?.() }), server }, clock)).backend(
@@ -77,7 +77,7 @@ export async function agentsHere(
   };
 }
 
-/** The Kubernetes API is loaded when a cluster is asked. */
+/** Loads the Kubernetes client only when the cluster is asked. */
 function lazyPods(cluster: ClusterConfig, env: PlaceConfig["env"], clock: Clock): AgentPods {
   const open = async () => new (await import("./cluster-agents.ts")).ClusterAgents(cluster, { env, clock });
   return {

@@ -11,8 +11,8 @@ export interface DoubtfulWake {
 export const SECOND_LOOK = "second look";
 
 /**
- * Whether a text without proof may be typed again. Only if the agent is idle and its composer is empty can the first
- * text be neither on its way nor still in the composer. `status`: undefined if no runtime answers.
+ * Whether a text without proof may be typed again: only if the agent is idle and its composer is empty. In any other
+ * state the first text may still be on its way or in the composer. `status`: undefined if no runtime answers.
  */
 export function mayTypeAgain(status: Pick<RuntimeStatus, "alive" | "state" | "draft"> | undefined): boolean {
   return status?.alive === true && status.state === "idle" && !status.draft;

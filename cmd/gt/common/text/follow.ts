@@ -6,13 +6,13 @@ import { NewLines } from "./new-lines.ts";
 import { watchAgain } from "./watch-again.ts";
 
 export interface FollowLinesOptions {
-  /** The number of lines to begin with. */
+  /** The number of existing lines to print first. */
   readonly lines: number;
   readonly ansi: boolean;
   readonly intervalMs: number;
 }
 
-/** The least number of lines in a snapshot. New lines are found by a comparison that takes quadratic time. */
+/** The minimum number of lines in a snapshot; not larger, since the search for new lines takes quadratic time. */
 const WINDOW_LINES = 500;
 /** A line counts as finished once it is unchanged for this long. */
 const SETTLE_MS = 400;
