@@ -8,6 +8,7 @@ import { DomainError } from "../../internal/base/errors.ts";
 import type { Logger } from "../../internal/base/logger.ts";
 import { Slots } from "../../internal/base/slots.ts";
 import { runTasks, type Task } from "../../internal/base/task-group.ts";
+import type { Tracer } from "../../internal/base/tracing.ts";
 import { version } from "../../internal/cli/version.ts";
 import { DaemonFrame } from "../../internal/daemon/daemon-frame.ts";
 import { auditLines } from "../../internal/files/audit-lines.ts";
@@ -49,6 +50,7 @@ export interface DaemonDeps {
   readonly logger: Logger;
   /** The environment of this process; children get a part of it. */
   readonly env: Environment;
+  readonly tracer: Tracer;
 }
 
 const FIRST_MS = 30_000;
@@ -102,7 +104,7 @@ export class Daemon implements Task {
   }
 
   async #serve(bus: Bus, created: Created, signal: AbortSignal): Promise<void> {
-    const { clock, logger } = this.#deps;
+    const { clock, logger, tracer } = this.#deps;
     const { nats, relayId } = this.#settings;
     const { healthListen, allowHosts } = this.#settings;
     const frame = new DaemonFrame(
@@ -118,7 +120,7 @@ export class Daemon implements Task {
     const { signers } = this.#settings.signing;
     const rings = new ProgressRings();
     const sending = { bus, outbox, lossy, rings, events, metrics, signers };
-    const laneDeps = { clock, logger, ...sending, instance: this.#instance, reached: this.#reached() };
+    const laneDeps = { clock, logger, tracer, ...sending, instance: this.#instance, reached: this.#reached() };
     const laneOptions = laneOptionsOf(this.#settings);
     const services = this.#services(laneDeps);
     const onServed = services && ((who: Claimant) => services.opened(who));

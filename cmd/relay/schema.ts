@@ -5,6 +5,7 @@ import { LOG_LEVELS } from "../../internal/cli/command/log-level.ts";
 import { block, together } from "../../internal/config/block.ts";
 import {
   address,
+  baseUrl,
   byteCount,
   duration,
   filePath,
@@ -167,6 +168,7 @@ export const relayFile = (folder: string) =>
     /** True: each agent that holds a lane is offered as a NATS service, as the agent protocol defines. */
     agents_protocol: z.boolean("must be true or false").default(false),
     logging,
+    tracing: block({ otlp_endpoint: baseUrl().optional() }),
   });
 
 export type RelayValues = z.output<ReturnType<typeof relayFile>>;

@@ -1,5 +1,7 @@
 import type { CommandContext } from "../../internal/cli/command/command-context.ts";
+import { version } from "../../internal/cli/version.ts";
 import { logWarnings, openLogger, redactorWith } from "../../internal/daemon/daemon-tools.ts";
+import { openTracer } from "../../internal/tracing/open-tracer.ts";
 import { checkTrust } from "./check-trust.ts";
 import type { ServeCommand } from "./config.ts";
 import { Daemon } from "./daemon.ts";
@@ -10,11 +12,12 @@ export async function serve(command: ServeCommand, { clock, env, signal }: Comma
   const { settings, findings } = openSettings(command);
   await checkTrust(settings.trust, findings, clock.now());
   findings.assertUsable();
-  const { logLevel: level, logging } = settings;
+  const { logLevel: level, logging, otlpEndpoint: endpoint } = settings;
   const redactor = redactorWith(logging.redact_patterns);
   const logger = openLogger(redactor, { name: "relay", component: "relay", level, format: logging.format });
   logWarnings(findings, logger);
-  const daemon = new Daemon({ clock, logger, env }, settings);
+  await using tracer = await openTracer({ clock, logger }, { name: "relay", version }, { endpoint, env });
+  const daemon = new Daemon({ clock, logger, env, tracer }, settings);
   await daemon.run(signal);
   logger.info({ action: "ended", handed_back: daemon.handedBack }, "ended");
   return daemon.handedBack > 0 ? 7 : 0;

@@ -16,6 +16,13 @@ function opened(yaml: string) {
   return settings;
 }
 
+it("takes the collector of spans from the file, as a bridge does", () => {
+  const url = "http://127.0.0.1:4318";
+  expect(opened(`tracing: { otlp_endpoint: "${url}" }`)).toMatchObject({ otlpEndpoint: url });
+  expect(opened("").otlpEndpoint).toBeUndefined();
+  expect(() => opened("tracing: { otlp_endpoint: 127.0.0.1:4318 }")).toThrow("one fault");
+});
+
 it("takes the log's level, form and secrets from the file, as a bridge does", () => {
   const file = 'logging: { level: warn, format: text, redact_patterns: ["shop-[0-9]+"] }';
   expect(opened(file)).toMatchObject({

@@ -27,6 +27,8 @@ export interface RelaySettings {
   readonly signing: SigningSettings;
   readonly logLevel: LogLevel;
   readonly logging: Pick<RelayValues["logging"], "format" | "redact_patterns">;
+  /** Base URL of a collector of spans; undefined: the environment decides. */
+  readonly otlpEndpoint: string | undefined;
   readonly turns: RelayValues["turns"];
   readonly roles: RelayValues["roles"];
   readonly bridges: RelayValues["bridges"];
@@ -61,6 +63,7 @@ export function openSettings(command: ServeCommand): { readonly settings: RelayS
     maxMessageBytes: command.maxMessageBytes ?? connections.max_message_bytes ?? 512 * 1024,
     ...{ trust: trustOf(command, file), signing: signingOf(relayId, file) },
     ...{ logLevel: command.logLevel ?? value.logging.level ?? "info", logging: value.logging },
+    otlpEndpoint: value.tracing.otlp_endpoint,
     ...{ turns: value.turns, roles: value.roles, bridges: value.bridges },
     ...{ agentsProtocol: value.agents_protocol, dialects: { acp2: value.dialects.acp_v2 } },
     ...{ allowHosts: command.allowHosts, crashAt: command.crashAt },

@@ -30,6 +30,16 @@ export function rejection(reason: string): ResultPart {
   return { type: "result.failure", payload: { error: `the work was rejected: ${reason}`, code, reason } };
 }
 
+/**
+ * The reason of a failure that the relay reports, otherwise the agent's numeric code; never the agent's text.
+ * Undefined: the part is not a failure.
+ */
+export function failureCode({ type, payload: { reason, code } }: ResultPart): string | undefined {
+  if (type !== "result.failure") return undefined;
+  if (typeof reason === "string" && Object.hasOwn(CODES, reason)) return reason;
+  return typeof code === "number" ? String(code) : "agent";
+}
+
 /** A `result.cancelled`. `by`: the name of a person or program, `agent` or `bridge`. */
 export function cancellation(by: string): ResultPart {
   return { type: "result.cancelled", payload: { by } };

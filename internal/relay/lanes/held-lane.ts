@@ -175,7 +175,8 @@ export class HeldLane {
     signal: AbortSignal,
   ): Promise<TurnDecision | undefined> {
     const { attempt } = ask;
-    const turn = new OpenTurn(work, attempt);
+    const given = { work, attempt, dialect: this.link.dialect, traceparent: traceparentOf(item) };
+    const turn = OpenTurn.begin(this.#deps.tracer, this.#claim.lane, given);
     this.#turn = turn;
     const observe = this.#deps.metrics.latency.startTimer({ hop: "turn" });
     try {
@@ -185,6 +186,7 @@ export class HeldLane {
       settled();
       return undefined;
     } catch (err) {
+      turn.failed(err, signal.aborted);
       if (turn.asked && (err instanceof LogLost || signal.reason instanceof StoreLost)) this.#storeLost(work);
       const isOver = (err instanceof AgentLost || err instanceof NotTaken) && !signal.aborted;
       if (isOver && this.state.cancelled.has(work.id) && this.state.answered === undefined) {
@@ -201,6 +203,7 @@ export class HeldLane {
       return undefined;
     } finally {
       if (turn.asked) observe();
+      turn.end();
       this.#turn = undefined;
     }
   }
@@ -229,7 +232,7 @@ export class HeldLane {
   ): Promise<LinkAnswer | undefined> {
     const { clock, reached } = this.#deps;
     const { work, attempt, cancelled } = turn;
-    const prompt = this.#promptFor(work, attempt, traceparentOf(item), interrupted);
+    const prompt = this.#promptFor(turn, interrupted);
     const before = AbortSignal.any([stop, cancelled]);
     try {
       if (afterMs > 0) await this.#wait(item, afterMs, before);
@@ -253,12 +256,7 @@ export class HeldLane {
     return await askInTime(clock, { link: this.link, item, prompt, cancelled, onAsked }, this.#options, signal);
   }
 
-  #promptFor(
-    work: WorkMessage,
-    attempt: number,
-    traceparent: string | undefined,
-    interrupted: Prompted | undefined,
-  ): Prompt {
+  #promptFor({ work, attempt, traceparent }: OpenTurn, interrupted: Prompted | undefined): Prompt {
     const { exchanges, agentSession } = this.state;
     const said = continuesConversation(work) ? exchanges : [];
     return { work, exchanges: said, attempt, traceparent, agentSession, interrupted };
@@ -315,7 +313,9 @@ export class HeldLane {
     attempt: number,
     signal: AbortSignal,
   ): Promise<void> {
-    await this.#journal.settle({ work, answer, attempt, traceparent: traceparentOf(item) }, signal);
+    const traceparent = this.#turn?.traceparent ?? traceparentOf(item);
+    const last = await this.#journal.settle({ work, answer, attempt, traceparent }, signal);
+    if (last !== undefined) this.#turn?.answered(last);
     await this.#journal.acknowledge(item);
   }
 }

@@ -1,5 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Logger } from "../../base/logger.ts";
+import type { Tracer } from "../../base/tracing.ts";
 import type { Bus } from "../nats/bus.ts";
 import type { LossyPublisher } from "../nats/lossy-publisher.ts";
 import type { Outbox } from "../nats/outbox.ts";
@@ -22,6 +23,8 @@ export interface LaneDeps {
   readonly rings: Pick<ProgressRings, "add" | "prompted">;
   readonly events: RelayEvents;
   readonly metrics: RelayMetrics;
+  /** Traces turns. */
+  readonly tracer: Tracer;
   /** Signers of work, decisions and control messages; undefined: messages need no signature. */
   readonly signers: Signers | undefined;
   /** The id of this process. */

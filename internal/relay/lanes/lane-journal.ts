@@ -83,9 +83,10 @@ export class LaneJournal {
   }
 
   /**
-   * Records the answer, publishes it, and records that the work is done. The caller still has to acknowledge the work.
+   * Records the answer, publishes it, and records that the work is done. Returns the last part that was published. The
+   * caller still has to acknowledge the work.
    */
-  async settle({ work, answer, attempt, traceparent }: Ending, signal: AbortSignal): Promise<void> {
+  async settle({ work, answer, attempt, traceparent }: Ending, signal: AbortSignal): Promise<ResultPart | undefined> {
     const { metrics, reached, outbox } = this.#deps;
     const { record, bytes } = this.#recordOf(work, answer, attempt);
     const release = outbox.hold(bytes);
@@ -99,6 +100,7 @@ export class LaneJournal {
     metrics.turns.inc({ link: this.#answerer.kind ?? "none", outcome: outcomeOf(record.parts) });
     if (answer.exchange !== undefined && record.exchange === undefined) this.#truncated(1);
     await this.#snapshot(signal);
+    return record.parts.at(-1);
   }
 
   /**

@@ -12,6 +12,9 @@ export interface Stored {
   readonly header: (name: string) => string;
 }
 
+/** The `traceparent` of all work. */
+export const WORK_TRACEPARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+
 /** The limit of a call that may be made only once, on a busy machine. */
 const PATIENCE_MS = 60_000;
 const TRIES = 12;
@@ -37,7 +40,7 @@ export class Coordinator implements AsyncDisposable {
     { role = "coding", msgId = "" } = {},
   ): Promise<number> {
     const block = headers();
-    block.set("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
+    block.set("traceparent", WORK_TRACEPARENT);
     const payload = typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body);
     const options = { headers: block, ...(msgId !== "" && { msgID: msgId }) };
     return (await this.js.publish(`sessions.${session}.work.${role}`, payload, options)).seq;
