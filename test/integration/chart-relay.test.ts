@@ -85,6 +85,15 @@ describe("the chart's relay", () => {
     });
   });
 
+  it("sends spans if a collector is named", async (context) => {
+    const tool = await bed.here(context);
+    const monitoring = join(CHART, "ci", "monitoring-values.yaml");
+    const tracingWith = async (...args: string[]) =>
+      configOf(relayOf(await tool.template("gastown", "-f", VALUES, ...args))).tracing;
+    expect(await tracingWith("-f", monitoring)).toEqual({ otlp_endpoint: "http://collector.monitoring:4318" });
+    expect(await tracingWith()).toEqual({});
+  });
+
   it("has a monitor that finds the Service of its metrics, and alerts on metrics that exist", async (context) => {
     const monitoring = join(CHART, "ci", "monitoring-values.yaml");
     const tool = await bed.here(context);

@@ -152,6 +152,10 @@ bridges:
     project: {{ $bridge.project | quote }}
   {{- end }}
 {{- end }}
+{{- with .Values.tracing.otlpEndpoint }}
+tracing:
+  otlp_endpoint: {{ . | quote }}
+{{- end }}
 logging:
   level: {{ $relay.logLevel }}
 {{- end }}
