@@ -56,6 +56,16 @@ it("an agent without WebSocket cannot send frames for others or for closed conne
   await coordinator.results("posts", 1);
 });
 
+it("an agent without WebSocket that posts too large a frame is disconnected, and its work fails", TIMES, async () => {
+  using agent = await EventAgent.dial(url, "large");
+  await coordinator.work("large", task("l1", "write much"));
+  const { id } = await agent.request(1);
+  expect(await agent.post({ id, result: textResult("x".repeat(600 * 1024)) })).toBe(413);
+  expect(await agent.end()).toMatchObject({ code: 1009 });
+  const [result] = await coordinator.results("large", 1);
+  expect(result?.body["payload"]).toMatchObject({ reason: "too_large" });
+});
+
 it(
   "an agent without WebSocket loses its lane when its stream ends, and the next agent gets the same work",
   TIMES,

@@ -112,8 +112,15 @@ export class AgentDoor {
     }
     if (request.method === "GET") return await this.#stream(place, request, call);
     const stream = this.#streams.get(id ?? "");
-    const isTaken = isSamePlace(stream?.place, place) && (await stream?.channel.came(await request.text()));
-    if (isTaken !== true) throw new DomainError("not-found", "no such connection of this agent is open here");
+    const channel = isSamePlace(stream?.place, place) ? stream?.channel : undefined;
+    const text = channel && (await frameOf(request));
+    if (channel !== undefined && text === undefined) {
+      channel.close(1009, "a frame is too large");
+      return new Response(null, { status: 413 });
+    }
+    if (text === undefined || (await channel?.came(text)) !== true) {
+      throw new DomainError("not-found", "no such connection of this agent is open here");
+    }
     return new Response(null, { status: 202 });
   }
 
@@ -267,6 +274,16 @@ function isSamePlace(open: UpgradePlace | undefined, { lane, agentId }: UpgradeP
 interface Named {
   readonly subprotocol: string | undefined;
   readonly connectionId: string;
+}
+
+/** The frame that an agent posts; undefined if it is too large. */
+async function frameOf(request: Request): Promise<string | undefined> {
+  try {
+    return await request.text();
+  } catch (err) {
+    if (err instanceof DomainError && err.kind === "exhausted") return undefined;
+    throw err;
+  }
 }
 
 const CONNECTION_ID = "acp-connection-id";
