@@ -19,8 +19,8 @@ import { readNatsUser, readServerConfig } from "./nats-config.ts";
 import { readTokenConfig } from "./token-config.ts";
 
 const EXIT_CODES = `Exit codes: 0 done, or drained; 1 a bug, or an address in use; 2 usage or configuration; 3 no such session or
-message; 4 NATS or the relay is not reachable, or NATS refuses; 6 a stream has other settings; 7 turns were handed back
-at the drain's deadline.`;
+message; 4 NATS or the relay is not reachable, or refuses this program; 6 a stream has other settings; 7 turns were handed
+back at the drain's deadline.`;
 
 const serve: Command<typeof SERVE_FLAGS> = {
   name: "serve",
@@ -128,7 +128,7 @@ const dial: Command<typeof DIAL_FLAGS> = {
     usage: "--server URL … -- COMMAND",
     summary: "run an ACP agent that speaks stdio and connect it to a relay",
     text: `Runs an ACP agent that speaks stdio and connects it to a relay, again whenever that ends. Exits with 4 if no relay
-answers within the first 30 seconds.`,
+answers within the first 30 seconds, or if it refuses the token.`,
     notes: EXIT_CODES,
     examples: [
       "relay dial --server ws://relay:8080 --session s --role r --agent-id a -- agent",

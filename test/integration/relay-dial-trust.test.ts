@@ -106,7 +106,7 @@ describe.concurrent("relay dial", () => {
     await works("signed");
   });
 
-  it("exits with 2 and the reason if the relay refuses it permanently", async () => {
+  it("exits with 4 and the reason if the relay does not trust its token", async () => {
     const file = join(room.folder, "other");
     await writeFile(file, room.token());
     const { code, stderr } = await runRelay([
@@ -117,7 +117,7 @@ describe.concurrent("relay dial", () => {
       file,
       ...AGENT_COMMAND,
     ]);
-    expect(code).toBe(2);
+    expect(code).toBe(4);
     expect(stderr).toMatch(/the relay refuses the connection with 403: "?the token is for another session/);
   });
 

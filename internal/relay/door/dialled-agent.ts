@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { WebSocket } from "ws";
 import { backoffMs } from "../../base/backoff.ts";
-import { DomainError, errorText } from "../../base/errors.ts";
+import { DomainError, type ErrorKind, errorText } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { quotedText } from "../../base/quoted-text.ts";
 import type { Task } from "../../base/task-group.ts";
@@ -30,6 +30,11 @@ const FIRST_MS = 30_000;
 const BACKOFF = { firstMs: 100, maxMs: 10_000, factor: 2 };
 const SUPERSEDED = 4001;
 const TOO_LARGE = 1009;
+/** The kinds of error by the HTTP status of a refusal. */
+const REFUSALS: ReadonlyMap<number, ErrorKind> = new Map([
+  [401, "unauthenticated"],
+  [403, "denied"],
+]);
 
 /**
  * Runs an agent and carries its frames, unread, to a relay and back. When either end closes, ends the agent's process
@@ -48,8 +53,9 @@ export class DialledAgent implements Task {
   }
 
   /**
-   * @throws DomainError `invalid` if the relay refuses the request permanently; `already-exists` if the agent is
-   * superseded; `unavailable` if no relay answers within the first 30 seconds
+   * @throws DomainError `invalid` if the relay refuses the request permanently, `unauthenticated` or `denied` if it
+   * refuses the token; `already-exists` if the agent is superseded; `unavailable` if no relay answers within the first
+   * 30 seconds
    */
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps;
@@ -119,7 +125,7 @@ export class DialledAgent implements Task {
 
   /**
    * A 401 is temporary after a connection has succeeded: the token may have a successor.
-   * @throws DomainError `invalid` for a permanent refusal
+   * @throws DomainError for a permanent refusal: `unauthenticated` or `denied` for that of a token, else `invalid`
    */
   async #refusal(response: IncomingMessage): Promise<undefined> {
     const { statusCode: status = 0 } = response;
@@ -128,7 +134,7 @@ export class DialledAgent implements Task {
     const isForNow = status >= 500 || status === 409 || status === 429 || (status === 401 && this.#wasOpen);
     if (isForNow) return undefined;
     const why = reason === undefined ? "" : `: ${reason}`;
-    throw new DomainError("invalid", `the relay refuses the connection with ${status}${why}`);
+    throw new DomainError(REFUSALS.get(status) ?? "invalid", `the relay refuses the connection with ${status}${why}`);
   }
 
   /** Carries frames until either end closes. Returns the close code. */
