@@ -7,7 +7,8 @@ import { findThreads, ThreadsClient } from "../../internal/threads/client/thread
 type Env = Readonly<Record<string, string | undefined>>;
 
 const WAKE = /^\[threads w-/;
-const TRIES = 20;
+/** Two minutes in all: a killed database on a busy machine takes longer to return than an agent's turn. */
+const TRIES = 240;
 const AGAIN_MS = 500;
 
 /** An agent that reads its threads when a wake is typed, answers as the script of its part says, and acknowledges. */
@@ -40,7 +41,7 @@ export class ThreadWork implements Outside {
     this.#outside.hook(line);
   }
 
-  /** Retries a server that is unavailable for a moment: every answer has a key, so none is posted twice. */
+  /** Retries while the server is unavailable: every answer has a key, so none is posted twice. */
   async #answerAll(): Promise<void> {
     for (let attempt = 0; attempt < TRIES && !this.#signal.aborted; attempt++) {
       try {
