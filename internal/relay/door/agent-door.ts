@@ -9,6 +9,7 @@ import { aborted } from "../../base/abort.ts";
 import { DomainError } from "../../base/errors.ts";
 import { Slots } from "../../base/slots.ts";
 import { type Peer, peerKey } from "../../rpc/port/peer.ts";
+import { requestBody } from "../../rpc/routes/request-body.ts";
 import type { PlainOptions, Upgrade } from "../../rpc/routes/route.ts";
 import type { CallContext } from "../../rpc/server/call-facts.ts";
 import type { LaneDeps } from "../lanes/lane-deps.ts";
@@ -112,15 +113,13 @@ export class AgentDoor {
     }
     if (request.method === "GET") return await this.#stream(place, request, call);
     const stream = this.#streams.get(id ?? "");
-    const channel = isSamePlace(stream?.place, place) ? stream?.channel : undefined;
-    const text = channel && (await frameOf(request));
-    if (channel !== undefined && text === undefined) {
-      channel.close(1009, "a frame is too large");
+    if (stream === undefined || !isSamePlace(stream.place, place)) throw notOpen();
+    const frame = await requestBody(request);
+    if (frame === undefined) {
+      stream.channel.close(1009, "a frame is too large");
       return new Response(null, { status: 413 });
     }
-    if (text === undefined || (await channel?.came(text)) !== true) {
-      throw new DomainError("not-found", "no such connection of this agent is open here");
-    }
+    if (!(await stream.channel.came(new TextDecoder().decode(frame)))) throw notOpen();
     return new Response(null, { status: 202 });
   }
 
@@ -276,14 +275,8 @@ interface Named {
   readonly connectionId: string;
 }
 
-/** The frame that an agent posts; undefined if it is too large. */
-async function frameOf(request: Request): Promise<string | undefined> {
-  try {
-    return await request.text();
-  } catch (err) {
-    if (err instanceof DomainError && err.kind === "exhausted") return undefined;
-    throw err;
-  }
+function notOpen(): DomainError {
+  return new DomainError("not-found", "no such connection of this agent is open here");
 }
 
 const CONNECTION_ID = "acp-connection-id";

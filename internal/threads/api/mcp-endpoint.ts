@@ -1,10 +1,10 @@
 import { hash } from "node:crypto";
 import { createMcpHandler, InMemoryServerEventBus, type McpHttpHandler } from "@modelcontextprotocol/server";
 import { bearerOf } from "../../auth/bearer.ts";
-import { DomainError } from "../../base/errors.ts";
 import { objectOf } from "../../base/json-fields.ts";
 import type { Logger } from "../../base/logger.ts";
 import { parseStrictJson } from "../../base/strict-json.ts";
+import { requestBody } from "../../rpc/routes/request-body.ts";
 import type { Route, RouteAddress } from "../../rpc/routes/route.ts";
 import { authorizationKey, type CallContext } from "../../rpc/server/call-facts.ts";
 import { threadsError } from "../domain/faults.ts";
@@ -80,7 +80,7 @@ export class McpEndpoint {
     headers.delete("authorization");
     const { mcp, watched } = this.#handlerOf(provenOf(call.values), bearerOf(call.values.get(authorizationKey)));
     if (method !== "POST") return await mcp.fetch(new Request(url, { method, headers, signal }));
-    const body = await bodyOf(request);
+    const body = await requestBody(request);
     if (body === undefined) return json(413, { error: `the body is larger than ${MAX_BODY} bytes` });
     const parsed = parsedOf(body);
     if (parsed === undefined) {
@@ -160,16 +160,6 @@ const REFUSALS: Pick<RouteAddress, "refusalHeaders" | "refusalBody"> = {
 
 function resourceAt(url: string) {
   return { resource: String(new URL(PATH, url)), bearer_methods_supported: ["header"] };
-}
-
-/** Reads a request's body; undefined if it is too large. */
-async function bodyOf(request: Request): Promise<Uint8Array<ArrayBuffer> | undefined> {
-  try {
-    return new Uint8Array(await request.arrayBuffer());
-  } catch (err) {
-    if (err instanceof DomainError && err.kind === "exhausted") return undefined;
-    throw err;
-  }
 }
 
 /** Parses a body; undefined if it is not JSON in UTF-8, or an object in it has a duplicate key. */
