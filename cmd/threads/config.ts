@@ -9,6 +9,7 @@ import type { TrustOptions } from "../../internal/pki/trust.ts";
 import type { ListenAddress } from "../../internal/rpc/port/listen.ts";
 import { parseAddress } from "../../internal/rpc/port/parse-address.ts";
 import { readServer } from "../../internal/terminal/trust/server-address.ts";
+import { CLAIM_PATTERNS } from "../../internal/threads/api/claims.ts";
 import { AGENT_TTL_MS, defaultStateDir, PERSON_TTL_MS } from "../../internal/threads/client/local-issuer.ts";
 import type { BridgePlace } from "../../internal/threads/wake/bridge-runtimes.ts";
 import { isDatabaseUrl } from "./database-url.ts";
@@ -63,10 +64,6 @@ export interface TlsFolderPlace {
 type FileRuntime = NonNullable<FileConfig["values"]>["runtime"];
 type Env = Readonly<Record<string, string | undefined>>;
 
-const WORKSPACE = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
-const AGENT = /^[A-Za-z0-9][A-Za-z0-9._/-]{0,255}$/;
-const ROLE = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
-const SESSION = /^[A-Za-z0-9][A-Za-z0-9._/-]{0,127}$/;
 const LONGEST = { operator: PERSON_TTL_MS, agent: AGENT_TTL_MS };
 
 /** Reads flags and environment of `threads serve`. @throws DomainError `invalid`, naming the flag */
@@ -114,12 +111,13 @@ export function readTokenConfig(given: Given<typeof TOKEN_FLAGS>, env: Env): Tok
   const place = readCommonSettings(given, env);
   const { agent, role = "worker", session, ttl, file } = given.values;
   if (agent === undefined) throw new DomainError("invalid", "threads token needs --agent");
-  if (!AGENT.test(agent)) throw new DomainError("invalid", `--agent is not an address: ${JSON.stringify(agent)}`);
+  if (!CLAIM_PATTERNS.agent_id.test(agent))
+    throw new DomainError("invalid", `--agent is not an address: ${JSON.stringify(agent)}`);
   // The server refuses tokens of its own role, and of names that it does not take.
-  if (!ROLE.test(role) || role === "system") {
+  if (!CLAIM_PATTERNS.role.test(role) || role === "system") {
     throw new DomainError("invalid", `--role is not a role: ${JSON.stringify(role)}`);
   }
-  if (session !== undefined && !SESSION.test(session)) {
+  if (session !== undefined && !CLAIM_PATTERNS.session_id.test(session)) {
     throw new DomainError("invalid", `--session is not a session: ${JSON.stringify(session)}`);
   }
   const longest = role === "operator" ? LONGEST.operator : LONGEST.agent;
@@ -152,7 +150,7 @@ export function readCommonSettings(given: Given<typeof COMMON_FLAGS>, env: Env):
   const databaseUrl = values["database-url"] ?? fromFile.databaseUrl;
   const migrateUrl = values["migrate-url"] ?? (values["database-url"] === undefined ? fromFile.migrateUrl : undefined);
   const workspace = values.workspace ?? "default";
-  if (!WORKSPACE.test(workspace))
+  if (!CLAIM_PATTERNS.workspace_id.test(workspace))
     throw new DomainError("invalid", `--workspace is not a name: ${JSON.stringify(workspace)}`);
   return {
     stateDir: values["state-dir"] ?? defaultStateDir(env, databaseUrl === undefined),

@@ -15,7 +15,7 @@ export interface ThreadsIssuer extends IssuerRule {
 }
 
 interface ThreadsClaims extends TokenClaims {
-  readonly says: Readonly<Record<keyof typeof PATTERNS, string>>;
+  readonly says: Readonly<Record<keyof typeof CLAIM_PATTERNS, string>>;
 }
 
 /** The facts that a verified token proves. */
@@ -37,7 +37,8 @@ export interface TokenLives {
   readonly agentTtlMs: number;
 }
 
-const PATTERNS = {
+/** The forms of the claims; in a payload, the same names have the same forms. */
+export const CLAIM_PATTERNS = {
   workspace_id: /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/,
   agent_id: /^[A-Za-z0-9][A-Za-z0-9._/-]{0,255}$/,
   role: /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
@@ -51,7 +52,7 @@ const PATTERNS = {
  */
 export function readThreadsClaims(claims: Readonly<Record<string, unknown>>): ThreadsClaims {
   const says = Object.fromEntries(
-    Object.entries(PATTERNS).map(([name, pattern]) => [name, claimOf(claims, name, pattern)]),
+    Object.entries(CLAIM_PATTERNS).map(([name, pattern]) => [name, claimOf(claims, name, pattern)]),
   ) as ThreadsClaims["says"];
   const { workspace_id: workspace, agent_id: agent, role, session_id: session } = says;
   const project = claims["project_id"];

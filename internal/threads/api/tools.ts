@@ -8,6 +8,7 @@ import { heartbeatSession, whoami } from "../service/sessions.ts";
 import { updateThreadStatus } from "../service/status.ts";
 import { createThread, getThread, listThreads, manageParticipants } from "../service/threads.ts";
 import { triggerParticipant } from "../service/trigger.ts";
+import { CLAIM_PATTERNS } from "./claims.ts";
 import {
   anyObjectField,
   arrayField,
@@ -37,8 +38,8 @@ const SEQ = Number.MAX_SAFE_INTEGER;
 const THREAD_STATUSES = ["active", "blocked", "resolved", "closed"];
 
 export const id = stringField({ min: 1, max: 64, pattern: /^[A-Za-z0-9_-]{1,64}$/ });
-export const agent = stringField({ min: 1, max: 256, pattern: /^[A-Za-z0-9][A-Za-z0-9._/-]{0,255}$/ });
-const role = stringField({ min: 1, max: 64, pattern: /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/ });
+export const agent = stringField({ min: 1, max: 256, pattern: CLAIM_PATTERNS.agent_id });
+const role = stringField({ min: 1, max: 64, pattern: CLAIM_PATTERNS.role });
 /** Empty: the thread has no owner. */
 const owner = stringField({ max: 256, pattern: /^([A-Za-z0-9][A-Za-z0-9._/-]{0,255})?$/ });
 const type = stringField({ min: 1, max: 64, pattern: /^[a-z][a-z0-9_.]{0,63}$/ });
