@@ -11,14 +11,12 @@ import { printable } from "../../internal/base/printable-text.ts";
 import { type CutLine, LineCutter } from "../../internal/base/text/line-cutter.ts";
 import type { CommandContext } from "../../internal/cli/command/command-context.ts";
 import { refuseLink } from "../../internal/files/refuse-link.ts";
-import { runningPostgres } from "../../internal/threads/postgres/places.ts";
-import type { DatabaseAddress } from "../../internal/threads/store/database.ts";
 import { exportArchive } from "../../internal/threads/store/export-archive.ts";
 import { importArchive } from "../../internal/threads/store/import-archive.ts";
 import { checkSchema, migrate } from "../../internal/threads/store/migrate.ts";
 import type { ArchiveConfig, CommonSettings } from "./config.ts";
 import { withPool } from "./database-place.ts";
-import { withDatabase } from "./with-database.ts";
+import { withAnyDatabase } from "./with-database.ts";
 
 /** The longest line, bytes; a message has at most 64 KiB of text and 16 KiB of metadata. */
 const MAX_LINE = 4 * 1024 * 1024;
@@ -84,11 +82,9 @@ async function withOpenDatabase<T>(
   use: (pool: Pool) => Promise<T>,
 ): Promise<T> {
   const logger = createLogger("threads", "warn");
-  const running = config.databaseUrl === undefined ? runningPostgres(config.stateDir) : undefined;
-  const withPoolOf = (address: DatabaseAddress) => withPool(address, logger, { patient: true }, use);
-  return running === undefined
-    ? await withDatabase(config, { clock, logger, signal }, withPoolOf)
-    : await withPoolOf(running);
+  return await withAnyDatabase(config, { clock, logger, signal }, (address) =>
+    withPool(address, logger, { patient: true }, use),
+  );
 }
 
 async function* linesOf(from: Readable, file: string | undefined): AsyncIterable<string> {

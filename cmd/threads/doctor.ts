@@ -10,14 +10,13 @@ import { readRegularFile } from "../../internal/files/regular-file.ts";
 import { listLocalSidecars } from "../../internal/terminal/finding/local-sidecars.ts";
 import { publicKeyPath } from "../../internal/threads/client/local-issuer.ts";
 import { localServer } from "../../internal/threads/client/local-server.ts";
-import { runningPostgres } from "../../internal/threads/postgres/places.ts";
 import type { DatabaseAddress } from "../../internal/threads/store/database.ts";
 import { schemaState } from "../../internal/threads/store/migrate.ts";
 import { BridgeRuntimes } from "../../internal/threads/wake/bridge-runtimes.ts";
 import { type CommonSettings, runtimeOf, tlsOf } from "./config.ts";
 import { withPool } from "./database-place.ts";
 import { sidecarFolder } from "./sidecar-folder.ts";
-import { withDatabase } from "./with-database.ts";
+import { withAnyDatabase } from "./with-database.ts";
 
 const CLOCK_MS = 5000;
 const PROBE_MS = 5000;
@@ -37,18 +36,13 @@ export async function doctor(config: CommonSettings, { out, clock, signal }: Com
   };
   const running = localServer(config.stateDir);
   if (running !== undefined) say(true, `a server runs at ${running.url}`, 0);
-  {
-    const look = (address: DatabaseAddress) =>
-      withPool(address, logger, {}, (pool) => lookAtDatabase(pool, address, clock, say));
-    try {
-      // If a server runs a private database, check that one; it cannot be started a second time.
-      const own = config.databaseUrl === undefined ? runningPostgres(config.stateDir) : undefined;
-      if (own !== undefined) await look(own);
-      else await withDatabase(config, { clock, logger, signal }, look);
-    } catch (err) {
-      if (!(err instanceof DomainError)) throw err;
-      say(false, `database: ${err.message}`, err.fields["problem"] === "folder" ? 5 : NO_DATABASE);
-    }
+  try {
+    await withAnyDatabase(config, { clock, logger, signal }, (address) =>
+      withPool(address, logger, {}, (pool) => lookAtDatabase(pool, address, clock, say)),
+    );
+  } catch (err) {
+    if (!(err instanceof DomainError)) throw err;
+    say(false, `database: ${err.message}`, err.fields["problem"] === "folder" ? 5 : NO_DATABASE);
   }
   for (const kind of ["person", "agent"] as const) {
     const path = publicKeyPath(config.stateDir, kind);
