@@ -1,17 +1,15 @@
 import { lstatSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { DomainError } from "../../internal/base/errors.ts";
-
-/** The kernel's limit for a socket's path, without the final zero byte. */
-const MAX_PATH_BYTES = 107;
+import { MAX_SOCKET_PATH_BYTES } from "../../internal/files/temporary-folder.ts";
 
 /** The path of a unix socket, absolute. @throws DomainError `invalid`, naming the flag: empty or too long */
 export function readSocketPath(given: string, flag: string): string {
   if (given === "" || given.endsWith("/") || given.includes("\0"))
     throw new DomainError("invalid", `${flag} unix:PATH takes the path of a socket, not ${JSON.stringify(given)}`);
   const path = resolve(given);
-  if (Buffer.byteLength(path) <= MAX_PATH_BYTES) return path;
-  throw new DomainError("invalid", `${flag}: the path of a socket has at most ${MAX_PATH_BYTES} bytes: ${path}`);
+  if (Buffer.byteLength(path) <= MAX_SOCKET_PATH_BYTES) return path;
+  throw new DomainError("invalid", `${flag}: the path of a socket has at most ${MAX_SOCKET_PATH_BYTES} bytes: ${path}`);
 }
 
 /**

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { DomainError } from "../base/errors.ts";
 import { systemReason } from "./system-reason.ts";
 
-/** The kernel's limit for a socket's path, without the final zero byte. */
-const MAX_SOCKET_PATH = 107;
+/** The kernel's limit for the path of a unix socket, without the final zero byte. */
+export const MAX_SOCKET_PATH_BYTES = 107;
 
 /**
  * Makes a folder (mode 0700) among the temporary files, or in `parent`; its name begins with `prefix`.
@@ -25,8 +25,8 @@ export async function makeTemporaryFolder(prefix: string, parent = tmpdir()): Pr
 
 /**
  * The parent for a temporary folder with sockets: the usual one, or /tmp if TMPDIR is too long for a socket's path.
- * `longest`: the longest path of a socket below it.
+ * `longest`: the longest path of a socket below it; XXXXXX stands for the random end of a folder's name.
  */
 export function parentOfSockets(longest: string, usual = tmpdir()): string {
-  return Buffer.byteLength(join(usual, longest)) <= MAX_SOCKET_PATH ? usual : "/tmp";
+  return Buffer.byteLength(join(usual, longest)) <= MAX_SOCKET_PATH_BYTES ? usual : "/tmp";
 }

@@ -4,6 +4,7 @@ import { DomainError } from "../../base/errors.ts";
 import { makeFolders, unusableStateDir } from "../../files/make-folders.ts";
 import { type FileKind, IS_OF_KIND } from "../../files/open-below.ts";
 import { removeTree } from "../../files/remove-tree.ts";
+import { MAX_SOCKET_PATH_BYTES } from "../../files/temporary-folder.ts";
 
 /** The paths in the state folder, the only place where the two halves meet. */
 export interface StatePaths {
@@ -75,8 +76,8 @@ export function removeStrange(path: string, kind: FileKind): void {
   if (found !== undefined && !IS_OF_KIND[kind](found)) removeTree(path);
 }
 
-/** A unix socket's path has at most 107 bytes; `control.sock` is the longest name here. */
-const LONGEST_DIR = 107 - "/control.sock".length;
+/** `control.sock` is the longest name of a socket here. */
+const LONGEST_DIR = MAX_SOCKET_PATH_BYTES - "/control.sock".length;
 
 export function statePaths(dir: string): StatePaths {
   return {

@@ -7,6 +7,7 @@ import type { Environment } from "../../base/environment.ts";
 import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Task } from "../../base/task-group.ts";
+import { MAX_SOCKET_PATH_BYTES } from "../../files/temporary-folder.ts";
 import { withoutTmux } from "./environment.ts";
 
 export interface TmuxServerOptions {
@@ -142,9 +143,6 @@ async function removeStaleSocket(socketPath: string): Promise<void> {
   }
   await unlink(socketPath).catch(() => {});
 }
-
-/** The longest path that fits a `sockaddr_un` together with its closing NUL. */
-const MAX_SOCKET_PATH_BYTES = 107;
 
 function checkSocketPath(socketPath: string): void {
   const bytes = Buffer.byteLength(socketPath);
