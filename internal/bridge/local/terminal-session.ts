@@ -144,7 +144,7 @@ export class TerminalSession implements AgentSession {
   async start(signal: AbortSignal): Promise<void> {
     this.#launched = await this.#deps.launch(signal);
     const { terminal } = this.#launched;
-    this.#terminal = withActivity(terminal, this.#deps.listener, (told) => this.#describe(told));
+    this.#terminal = withActivity(terminal, this.#deps.listener, (status) => this.#describe(status));
     this.#mirroring = this.log.run(terminal, this.#life.signal);
     await this.#caughtUp(terminal);
   }
@@ -294,17 +294,17 @@ export class TerminalSession implements AgentSession {
 
 /**
  * Wraps a terminal: input through it counts as activity of the session, and an open stream as attendance; callers share
- * Status calls and streams of the screen. `told` is called with each status.
+ * Status calls and streams of the screen. `onStatus` is called with each status.
  */
 function withActivity(
   terminal: SessionTerminal,
   { active, attended }: AgentListener,
-  told: (status: SidecarStatusResponse) => void,
+  onStatus: (status: SidecarStatusResponse) => void,
 ): SessionTerminal {
   const screens = new SharedScreens((request, signal) => terminal.stream(watchOutput, request, WATCHERS, signal));
   const statuses = new SharedCall(async (signal) => {
     const answer = await terminal.unary(status, create(SidecarStatusRequestSchema), WATCHERS, signal);
-    told(answer);
+    onStatus(answer);
     return answer;
   });
   async function* counted(inputs: AsyncIterable<SidecarAttachInput>): AsyncGenerator<SidecarAttachInput> {

@@ -99,7 +99,7 @@ it("a partial drawing of the repeated text with remains of another after it is n
 });
 
 describe("patience", () => {
-  it("does not end while nobody looks, however much time passes", async () => {
+  it("needs ten looks to end, however much time has passed", async () => {
     const patience = new Patience(clock, 1000);
     await clock.advance(5000);
     expect(Array.from({ length: 11 }, () => patience.isOver())).toEqual([...Array(9).fill(false), true, true]);

@@ -28,12 +28,12 @@ export function phaseText(run: PhaseRun): string {
   const seconds = (ms: number) => `${Math.round(ms / 1000)} s`;
   const played = Object.entries(acts).map(([name, times]) => `${times} × ${name}`);
   const counts = `${run.target.name}: ${score.turns} turns, ${seconds(score.workMs)} at work, ${seconds(score.idleMs)} at rest (${played.join(", ")})`;
-  const told = Object.entries(score.idleToldMs)
+  const atRest = Object.entries(score.idleToldMs)
     .filter(([state]) => state !== "idle")
     .map(([state, ms]) => `${state} ${Math.round(ms)} ms`);
   return [
     `- ${counts}.`,
-    ...(told.length === 0 ? [] : [`  Reported at rest instead of idle: ${told.join(", ")}.`]),
+    ...(atRest.length === 0 ? [] : [`  Reported at rest instead of idle: ${atRest.join(", ")}.`]),
     ...run.falseIdleActs.map((act) => `  FALSE IDLE: ${act}.`),
     ...run.troubles.map((trouble) => `  Could not be played: ${trouble}.`),
     ...(run.failures === 0 ? [] : [`  Questions that were not answered: ${run.failures}.`]),
