@@ -3,22 +3,22 @@ import { createInterface } from "node:readline";
 import { DomainError } from "../../internal/base/errors.ts";
 import type { CommandContext } from "../../internal/cli/command/command-context.ts";
 import { DemoAgent } from "../../internal/demo/agent.ts";
+import type { Part } from "../../internal/demo/conversation.ts";
 import { FileOutside, type Outside } from "../../internal/demo/outside.ts";
 import { StdioAgent } from "../../internal/demo/stdio-agent.ts";
 import { ProcessTerminal, type Terminal } from "../../internal/demo/terminal.ts";
 import { TornTerminal } from "../../internal/demo/torn-terminal.ts";
 import type { DemoConfig } from "./config.ts";
-import type { ThreadWork } from "./thread-work.ts";
 
 /**
  * Runs the agent until it is asked to end; returns the exit code. @throws DomainError `precondition` if it needs a
  * terminal and has none
  */
 export async function run(config: DemoConfig, context: CommandContext): Promise<number> {
-  const { env, stdin, stdout, signal, clock } = context;
+  const { stdin, stdout, signal, clock } = context;
   const { threads, session = randomUUID() } = config;
   const files = new FileOutside(config.paths, { process: String(process.pid), session });
-  const outside = threads === undefined ? files : await threadWork(files, threads, { env, clock, signal });
+  const outside = threads === undefined ? files : await threadWork(files, threads, context);
   if (config.stdio) {
     const write = (text: string) => stdout.write(text);
     const lines = createInterface({ input: stdin, crlfDelay: Number.POSITIVE_INFINITY });
@@ -33,8 +33,9 @@ export async function run(config: DemoConfig, context: CommandContext): Promise<
 }
 
 /** Loads the client of threads, which is most of the program's code, only for an agent that plays a part in threads. */
-async function threadWork(...args: ConstructorParameters<typeof ThreadWork>): Promise<Outside> {
-  return new (await import("./thread-work.ts")).ThreadWork(...args);
+async function threadWork(files: Outside, part: Part, { env, clock, signal }: CommandContext): Promise<Outside> {
+  const { ThreadWork, threadsCall } = await import("./thread-work.ts");
+  return new ThreadWork(files, part, { call: threadsCall(env, clock), clock, signal });
 }
 
 function terminalOf({ stdin, stdout }: CommandContext, { seed, faults }: DemoConfig["options"]): Terminal {
