@@ -135,13 +135,14 @@ const STATES: Readonly<Partial<Record<SessionStatus, AgentState>>> = {
 };
 
 function statusOf(session: GetSessionResponse, { state, stateSince, printedAt, dialog }: Transcript, now: number) {
-  const { sessionId, projectId, provider, agent, epoch, restarts, error, createdAt } = session;
-  const upMs = createdAt === undefined ? 0 : Math.max(0, now - timestampMs(createdAt));
+  const { sessionId, projectId, provider, agent, epoch, restarts, error, createdAt, stoppedAt } = session;
+  const alive = isAlive(session);
+  const upMs = alive && createdAt !== undefined ? Math.max(0, now - timestampMs(createdAt)) : 0;
   return create(SidecarStatusResponseSchema, {
-    ...{ sessionId, projectId, provider, agent, epoch, restarts, sessionAlive: isAlive(session) },
+    ...{ sessionId, projectId, provider, agent, epoch, restarts, sessionAlive: alive },
     state: STATES[session.status] ?? state,
-    dialog,
-    stateSince: stateSince > 0 ? timestampFromMs(stateSince) : undefined,
+    dialog: stoppedAt === undefined ? dialog : undefined,
+    stateSince: stoppedAt ?? (stateSince > 0 ? timestampFromMs(stateSince) : undefined),
     lastOutputAt: printedAt > 0 ? new Date(printedAt).toISOString() : "",
     uptimeSeconds: BigInt(Math.round(upMs / 1000)),
     evidence: [{ source: "output", value: error || "its events say so", confidence: EvidenceConfidence.STRONG }],
