@@ -91,7 +91,7 @@ function callOnAndOn(client: Sidecar) {
 }
 
 describe("a certificate and its CA are replaced during 100 open streams and further calls,", () => {
-  it("no call fails, and streams end with a reason only with their CA and continue under the new one", async () => {
+  it("no call fails; streams end only when their CA is removed, with that reason, and continue under the new one", async () => {
     using connection = connectWith();
     const { client } = connection;
     const stop = new AbortController();
@@ -151,7 +151,7 @@ describe("a connection", () => {
     expect((await long.client.peek({ lines: 1 })).output).toBe("line\n");
   });
 
-  it("ends when its caller is revoked, with that reason, as does the next one, and others continue", async () => {
+  it("ends when its caller is revoked, with that reason, which a new one gets too, and others continue", async () => {
     const revoked = old.issue(CLIENT);
     using bad = sidecarTransport({ baseUrl: server.url, tls: revoked });
     using good = connectWith();
@@ -172,7 +172,7 @@ describe("a connection", () => {
     );
   });
 
-  it("ends when its caller's CA is removed, even while the server's certificate stays", async () => {
+  it("ends when its caller's CA is removed, even if the CA of the server's certificate stays", async () => {
     await put({ ...old.issue(SERVER), ca: old.pem + next.pem });
     using leaving = sidecarTransport({ baseUrl: server.url, tls: { ...next.issue(CLIENT), ca: old.pem } });
     const client = createClient(SidecarService, leaving.transport);
@@ -202,7 +202,7 @@ describe("a connection", () => {
 });
 
 describe("unusable files", () => {
-  it("leave the previous pair in use and are counted once each: cut off, mismatched, expired, empty, missing", async () => {
+  it("leave the previous pair in use and are counted once each: cut, mismatched, expired, empty, wrong name, wrong CRL", async () => {
     const good = old.issue(SERVER);
     const bad = [
       { ...good, cert: good.cert.slice(0, 300) },
@@ -256,7 +256,7 @@ describe("unusable files", () => {
 });
 
 describe("a plain folder", () => {
-  it("that is written in place, file by file, is loaded once its files match", async () => {
+  it("that is written in place, file by file, is loaded as soon as its files match", async () => {
     const plain = join(secret.dir, "plain");
     await writeTls(plain, old.issue(SERVER));
     await using fixture = await startTlsFolderServer(plain);
