@@ -3,11 +3,14 @@ import { type Attempt, type DeliveryEnd, LOOK_MS } from "./delivery-attempt.ts";
 import { Patience } from "./patience.ts";
 import { ComposerProbe, type Probe } from "./probe.ts";
 
-/** How long a receipt waits for a hook's report: it is stronger evidence, and usually comes after the screen. */
+/**
+ * How long a receipt waits for a hook's report, which is stronger evidence than the screen and usually arrives a little
+ * later.
+ */
 const HOOK_GRACE_MS = 40;
 /**
- * The same when the screen does not show the text that was taken: only the hook's report can show that a person's keys
- * went with it.
+ * The same if the screen does not show the accepted text alone: then only the hook's report can show whether a person's
+ * keys were submitted with it.
  */
 const UNSEEN_GRACE_MS = 1000;
 /**
@@ -36,9 +39,9 @@ export function hookProof({ deps, job }: Attempt, since: number): Evidence | und
 
 const DROPPED = "it left the composer, but the agent had just started and did not report that it accepted it";
 
-/** The screen's evidence when the text was found to be gone. */
+/** The screen's evidence when the screen or the agent's own report has shown that the agent has the text. */
 export interface Leaving {
-  /** The screen shows that the text is no longer in the composer. */
+  /** The screen shows that the text is no longer in the composer; false: only the agent's report shows it. */
   readonly left: boolean;
   readonly busy: boolean;
   /** How the screen showed that. */
@@ -95,10 +98,11 @@ export async function confirm(
 function tookMore({ deps, job }: Attempt, since: number): boolean {
   const prompt = deps.signs.promptTakenSince(since)?.prompt;
   if (prompt === undefined) return false;
-  // A held message that the agent takes up now may differ from this one only by a number.
+  // The report may be of a text that the agent held until now, even of one that differs from ours only by a number.
   if ([job.text, ...(job.typedBefore ?? [])].some((text) => deps.sameText(prompt, text))) return false;
   const presence = new ComposerProbe(job.text).presenceOf({ text: prompt, pasteMarkers: 0 });
-  // A screen may lose letters; a report does not, so a worn text in a report has been changed.
+  // On a screen, `worn` may mean that the terminal lost letters of our text. A report loses none: there, it means that
+  // the text was changed.
   return presence === "mixed" || presence === "worn";
 }
 

@@ -37,8 +37,8 @@ export class Peeker {
     /** Undefined while tmux is away: then the answer holds only the emulator's lines. */
     readonly pane: () => (PaneCapture & PaneHistory) | undefined;
     /**
-     * Starts the time limit of a wait for the pane; the returned function waits until then. If it resolves with
-     * undefined or fails with `unavailable`, the answer holds only the emulator's lines.
+     * Starts a time limit; the returned function waits for the pane until that limit. If it resolves with undefined or
+     * fails with `unavailable`, the answer holds only the emulator's lines.
      */
     readonly paneForPeek: () => (signal: AbortSignal) => Promise<PaneCapture | undefined>;
     readonly alive: () => boolean;
@@ -51,7 +51,7 @@ export class Peeker {
     this.#alive = deps.alive;
   }
 
-  /** Answers without waiting for tmux. */
+  /** Answers with the emulator's lines while tmux is away, without waiting for its return. */
   peek(request: PeekRequest): Promise<PeekResult> {
     return this.#peek(request, () => this.#pane(), NEVER);
   }

@@ -2,9 +2,9 @@ import type { ScreenView } from "../../agents/profile.ts";
 import type { Screen, ScreenRun } from "../../agents/screen.ts";
 
 /**
- * The part of the screen that a working agent moves, even if its wording is unknown: the title and the rows above the
- * composer, for some those below it too (`movesBelow`), where colours count as well because some animations only fade.
- * A person's text is in the composer and does not count. Empty without a composer.
+ * The parts of the screen that change while an agent works, whatever their wording: the title, the rows above the
+ * composer and, if `below` (the profile's `movesBelow`), the rows below it. In the rows below it, colours count too,
+ * because some animations only fade. A person's text is in the composer and does not count. Empty without a composer.
  */
 export function surroundingsOf(screen: Screen, { composer }: ScreenView, below: boolean): string {
   if (composer === undefined) return "";
