@@ -45,7 +45,7 @@ describe("the log of a session", () => {
     expect(kinds(await all(events))).toEqual(["session-started", "stdout", "phase-changed", "stdout"]);
   });
 
-  it("separates the two streams of a program, and finds a secret that a stream has split", async () => {
+  it("separates the two streams of a program, and redacts a secret that a stream delivers in two pieces", async () => {
     const events = make();
     events.print("out hunt");
     events.print("err hunt", "stderr");
@@ -191,7 +191,7 @@ describe("a subscriber", () => {
   });
 });
 
-it("can be restored from its records", async () => {
+it("the log of a session can be restored from its records", async () => {
   const events = make();
   events.phase("busy", 1);
   events.acknowledge({ owner: "", subscriber: "a" }, 1n, events.epoch);

@@ -12,8 +12,8 @@ import type { RelayProcess } from "../support/relay/relay-process.ts";
 import { until } from "../support/sidecar/sidecar.ts";
 
 /**
- * `points`: the steps of a turn after which a relay is killed, one relay after the other. relay-bridge-kills has all of
- * them with a scripted agent, since none depends on the agent's program; here each happens with one of two programs.
+ * `points`: the steps of a turn after which a relay is killed, a new relay for each. No step depends on the agent's
+ * program: relay-bridge-kills tests all of them with a scripted agent; here each is tested with one of two programs.
  */
 const AGENTS = [
   {
@@ -50,7 +50,7 @@ afterAll(async () => {
   await model?.[Symbol.asyncDispose]();
 });
 
-/** How often the model was asked for a text as a prompt, and how often the conversation contains it. */
+/** How many requests to the model had this text as their prompt, and how often its conversation contains the text. */
 const arrivals = (mark: string) => [
   model.requests.filter((each) => each.withTools && !each.afterTool && each.lastUserText.includes(mark)).length,
   model.arrivalsOfOne(mark),
@@ -70,7 +70,7 @@ describe.concurrent.each(AGENTS)("$program in a terminal of a bridge", ({ kind, 
   const asked = (count: number) => bed.approval("real", count, kind);
   const grant = (request: Stored) => bed.decide("real", request, "granted");
 
-  it("gets each prompt once and its dialog answered, whatever is killed meanwhile", TIMES, async (context) => {
+  it("gets each prompt once and its dialog answered, whenever the relay is killed", TIMES, async (context) => {
     await requireComponent(context, kind);
     for (const [index, point] of points.entries()) {
       await using doomed = await relay(point, { GT_RELAY_CRASH_AT: point });

@@ -79,7 +79,7 @@ it("F7: a screen in copy mode and a read-only person delay no wake", async () =>
   await idle();
 });
 
-it("F7: no byte is typed onto a draft or before the quiet time after Enter, and soon after it the text arrives", async () => {
+it("F7: no byte is typed onto a draft or until the quiet time after Enter is over; soon after it the text arrives", async () => {
   await quiet(QUIET_MS);
   const before = agent.taken.length;
   using hands = tmuxPerson(agent.stateDir);

@@ -16,7 +16,7 @@ beforeEach(() => {
 });
 afterEach(() => stack.dispose());
 
-/** Sessions of scripted agents. A token's `listed` resolves when `list` is called for it. */
+/** Sessions of scripted agents. The agents are numbered from 0; `list(at)` makes agent `at` read its list of tools. */
 function makeSessions(limit = 8) {
   const provider = new ScriptedProvider();
   const admissions: PromiseWithResolvers<void>[] = [];
@@ -193,7 +193,7 @@ it.each([
   await expect(asked).rejects.toMatchObject({ message: "agent unavailable" });
   const again = ask("main", "second");
   await vi.waitFor(() => expect(inputs(0)).toEqual(["first", "second"]));
-  // It may have kept nothing of the first.
+  // The instructions come again: the agent may have kept nothing of the failed turn.
   expect(first.inputs[1]?.text).toContain("Be brief.");
   answer(first, "two");
   expect(await again).toBe("two");

@@ -25,7 +25,7 @@ describe("the arguments of an agent program in a terminal", () => {
   });
 });
 
-describe("an option that is for stdio only", () => {
+describe("an option that a program does not have in a terminal", () => {
   it.each([
     ["codex", "raw", 'codex has no option "raw" in the mode terminal; its options there are model, sandbox,'],
     ["claude", "permission_mode", "its options there are model, resume, system_prompt"],

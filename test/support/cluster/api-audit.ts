@@ -12,7 +12,7 @@ export interface AuditedRequest {
   /** Including its subresource: `deployments/scale`. */
   readonly resource: string;
   readonly namespace: string;
-  /** Empty: a whole collection. */
+  /** Empty for a whole collection, and for `create`. */
   readonly name: string;
   readonly status: number;
   /** Wall clock, ms. */

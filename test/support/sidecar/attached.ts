@@ -4,8 +4,8 @@ import { type PersonTerminal, personTerminal } from "./person-terminal.ts";
 import { type RunningSidecar, until } from "./sidecar.ts";
 
 /**
- * The state of a person's terminal, which must be its original one after the attachment: read from an emulator that got
- * every byte.
+ * The state of a person's terminal, read from an emulator that got every byte. After an attachment it must be
+ * `OWN_TERMINAL` again.
  */
 export function terminalState({ terminal, raw }: PersonTerminal) {
   const { modes, buffer } = terminal;
@@ -34,11 +34,11 @@ export const OWN_TERMINAL = {
 
 export interface AttachedSetup {
   readonly flags?: string;
-  /** A command that runs the command after it, and is put before `gt`; default: none. */
+  /** A command that runs its arguments as a command, as `setsid -w` does; put before `gt`. Default: none. */
   readonly by?: string;
   readonly cols?: number;
   readonly rows?: number;
-  /** Default: the first text of gt. */
+  /** The text to wait for. Default: a word of gt's first line. */
   readonly sees?: string;
 }
 
