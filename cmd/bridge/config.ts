@@ -24,8 +24,8 @@ interface Line {
 }
 
 /**
- * The options from flags and environment. `call` is the command.
- * @throws DomainError `invalid`, naming the flag
+ * The options from flags and environment. `call`: the command's name in errors.
+ * @throws DomainError `invalid` without a configuration, or for an argument that is not a flag
  */
 export function readConfig(call: string, line: Line, env: BridgeEnvironment["env"]): BridgeOptions {
   noArguments(call, line);

@@ -11,7 +11,7 @@ export const DESK_FLAGS = {
     value: "FILE",
     env: "DESK_CONFIG",
     complete: "file",
-    help: "the configuration (desk.yaml here; without one, the folders admin and docs)",
+    help: "the configuration (desk.yaml here or, if there is none, the folders admin and docs)",
   },
   "state-dir": {
     type: "string",
@@ -29,7 +29,7 @@ export const ISOLATION_FLAG = {
   type: "string",
   value: "HOW",
   complete: ISOLATIONS,
-  help: "how the customer's side is confined: auto, sandbox, none (as configured; auto)",
+  help: "how the customer's side is confined: auto, sandbox, none (as configured, else auto)",
 } as const satisfies CommandFlag;
 
 /** Flags of the two modes. */
@@ -42,7 +42,7 @@ export const MODE_FLAGS = {
     type: "string",
     value: "AGENT",
     complete: AGENTS,
-    help: "the agent of this side: reader, claude, codex, opencode (as configured; reader)",
+    help: "the agent of this side: reader, claude, codex, opencode (as configured, else reader)",
   },
   isolation: ISOLATION_FLAG,
   once: { type: "boolean", help: "take all of stdin as one input, and exit with its outcome" },

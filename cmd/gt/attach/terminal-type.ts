@@ -18,9 +18,9 @@ const COMMON = ["xterm-256color", "xterm", "screen-256color", "screen", "vt220",
 const DUMB = "dumb";
 
 /**
- * The TERM with which tmux can draw on this terminal: the environment's own, or a common type that this host knows if
- * its terminfo lacks the environment's, as for a new terminal over ssh.
- * @throws DomainError `invalid` for a terminal that cannot be drawn on, or where the host knows none
+ * The TERM with which tmux can draw on this terminal: the environment's TERM if this host's terminfo has it, otherwise
+ * a common type that it has. Over ssh, the host's terminfo may lack a terminal that is new.
+ * @throws DomainError `invalid` for a terminal that cannot be drawn on, or if no such type is found
  */
 export function drawableTerm(env: Env, exists: (path: string) => boolean = existsSync): string {
   const term = env["TERM"] ?? "";

@@ -8,7 +8,7 @@ import type { RespondFlags } from "./respond-flags.ts";
 export interface RespondOptions {
   readonly place: PlaceConfig;
   readonly agent: string;
-  /** The key of a choice or a prefix of its label; absent with `text`: the choice that asks for a text. */
+  /** The key of a choice or a prefix of its label. With `text` only, the choice that asks for a text is meant. */
   readonly choice?: string;
   readonly text?: string;
   /** Absent: the open dialog. */

@@ -166,7 +166,7 @@ function returned({ messages, opened }: Found, input: ReadInput): ReadonlyMap<st
 }
 
 /**
- * Raises the caller's last seen marker to `seq`; never lowers it. A caller that does not take part joins the thread.
+ * Raises the caller's last-seen marker to `seq`; never lowers it. A caller that does not take part joins the thread.
  */
 export async function acknowledge(
   deps: ServiceDeps,

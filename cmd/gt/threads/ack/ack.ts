@@ -8,7 +8,7 @@ export const ack: Command<typeof THREADS_FLAGS> = {
   help: {
     usage: "<thread> [seq]",
     summary: "acknowledge what you have dealt with",
-    text: `Moves your last seen marker to a message, by default the last one.`,
+    text: `Moves your last-seen marker to a message, by default the newest one.`,
     notes: THREADS_CODES,
     examples: ["gt threads ack t-abc 12"],
   },
