@@ -1,6 +1,6 @@
 // Serves many sidecars in one process, without agents: the service, its log, its journal and its TLS are gt-sidecar's;
-// the terminal's output comes from this process. Usage: sidecar-host.ts PLACES.json. SIGUSR2: all serve again, as after
-// the end of their serving halves.
+// the terminal's output comes from this process. Usage: sidecar-host.ts PLACES.json. SIGUSR2 restarts them all, as if
+// their serving halves had ended.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { profileNamed } from "../../internal/agents/programs/registry.ts";
@@ -51,7 +51,7 @@ async function untilListening(all: readonly Promise<unknown>[], index: number): 
   await all[index];
 }
 
-/** Serves one session until the signal. The next call restores the contents of its log. */
+/** Serves one session until the signal. The next call continues from its journal, which has no events in it. */
 async function serve(place: SidecarPlace, listening: Promise<unknown>[], signal: AbortSignal): Promise<void> {
   const { journal, restored } = openJournal(join(place.dir, "journal"));
   const deps = {

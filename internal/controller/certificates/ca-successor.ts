@@ -27,7 +27,8 @@ export async function newSessionsCa(
  * Begins the replacement of the CA in the Secret's data: by the CA in `next.crt` and `next.key` if given, otherwise by
  * a new one. While a replacement is in progress the data is returned unchanged.
  * @param now wall clock, ms
- * @throws DomainError `precondition` for an unusable Secret, `denied` for an unusable next CA
+ * @throws DomainError `precondition` for an unusable Secret, `invalid` for an unreadable `next.crt`, `denied` for a CA
+ * in it that cannot sign
  */
 export async function introduceSuccessor(
   data: CaSecretData,

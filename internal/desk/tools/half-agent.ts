@@ -21,7 +21,7 @@ export interface AgentTurn {
 
 /** The agent of one half. */
 export interface HalfAgent {
-  /** @throws DomainError `unavailable`, with `reason` = `agent unavailable` */
+  /** @throws DomainError `unavailable`, with `reason` = `agent unavailable`; any error once `turn.signal` is aborted */
   answer(turn: AgentTurn): Promise<string>;
   /** Forgets a thread, which must have no running turn. */
   forget(thread: string): void;

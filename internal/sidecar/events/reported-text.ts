@@ -37,7 +37,7 @@ export class ReportedText {
   }
 
   /**
-   * True if the next drawn line was reported before. `following`: the line after it, as far as that exists. A line
+   * True if the next drawn line was reported before. `following`: the line after it, empty if there is none yet. A line
    * without letters counts like the line before it.
    */
   isKnown(line: string, following = ""): boolean {
@@ -55,7 +55,8 @@ export class ReportedText {
   }
 
   /**
-   * After an unknown line, no position is expected: a line without a following one then counts only if it is unique.
+   * A line at the expected position needs no more evidence. Elsewhere, and after an unknown line, it is found only
+   * together with the following line or, if there is none, only if it occurs once.
    */
   #find(letters: string, following: string, next: number): number | undefined {
     if (this.#misses === 0 && this.#text.startsWith(letters, next)) return next;

@@ -14,8 +14,8 @@ import { absentIn } from "./program-signs.ts";
 import type { TmuxSessions } from "./tmux-sessions.ts";
 
 /**
- * An agent's local tmux session, ready for calls. `server`: its answer to an earlier query; without it, tmux itself is
- * asked for its version, which takes a program of its own.
+ * An agent's local tmux session, ready for calls. `server`: the tmux server's answer to an earlier query; without it, a
+ * process is started to ask tmux for its version.
  * @throws DomainError `precondition` when tmux is missing or too old.
  */
 export async function openLocalTmux(
