@@ -7,8 +7,8 @@ const LABEL = /^\p{L}[\p{L}'’ -]{0,29}$/u;
 const GAP = / {3,}/;
 
 /**
- * `  Accept  ❯ Decline`: buttons beside each other, the selected one behind `mark`. Keys are positions, `1` for the
- * first. Undefined for a row that is anything else; none is selected while the mark is on another row.
+ * `  Accept  ❯ Decline`: buttons beside each other, the selected one behind `mark`. No button is selected while the
+ * mark is on another row. Keys are positions, `1` for the first. Undefined for a row that is anything else.
  */
 export function buttonsIn(row: string, mark: string): readonly DialogChoice[] | undefined {
   const text = row.slice(0, 1000);

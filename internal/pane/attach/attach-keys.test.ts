@@ -112,7 +112,7 @@ describe("keys", () => {
     expect(desk.written).toEqual(["a", "paste two\nlines", "b"]);
   });
 
-  it("are written in pieces if they are many, and are refused if they do not fit", async () => {
+  it("are written in pieces if they are many, and wait for room if they do not fit", async () => {
     const finish = await desk.deliver();
     const first = desk.push("x".repeat(1024 * 1024));
     await first;

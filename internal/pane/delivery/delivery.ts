@@ -21,7 +21,7 @@ import { isResidue } from "./residue.ts";
 const ECHO_MS = 4000;
 /** How long output may keep the screen busy before Enter is pressed all the same. */
 const SETTLE_CAP_MS = 400;
-const HANGS = "it was typed, and the agent has drawn nothing since: it is hanging; it was not submitted";
+const HANGS = "it was typed but not submitted: the agent is hanging, and has drawn nothing since";
 /** How long to look for a recovered text; longer while the agent has not read everything that was typed. */
 const RECOVER_MS = 1000;
 
@@ -56,7 +56,8 @@ export async function deliver(deps: DeliveryDeps, job: DeliveryJob, signal: Abor
 
 /**
  * Judges an attempt of an earlier process whose end was not observed. A buffer that still exists was never pasted
- * (`retry`); a text that is alone in the composer is submitted now; anything else is unknown.
+ * (`retry`); a text that the agent has reported is confirmed; a text that is alone in the composer is submitted now;
+ * anything else is unknown.
  */
 export async function recoverDelivery(
   deps: DeliveryDeps,

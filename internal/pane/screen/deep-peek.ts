@@ -82,7 +82,7 @@ export class DeepPeek {
       if (count <= depth && !join) break; // the capture below reads no more lines than this one
       const text = await pane.capture({ start: -depth, escapes: ansi, join });
       const lines = await this.#cleaned(text, ansi);
-      const isAll = !join && lines.length <= depth; // a longer history would give `depth` rows, and the screen's rows
+      const isAll = !join && lines.length <= depth; // a longer history gives `depth` rows besides the screen's
       if (join) lines.shift(); // the first line may begin further up
       const found = lastLines(lines, count, isBlank);
       const isEnough = join && lines.findLastIndex((line) => !isBlank(line)) + 1 >= count;
