@@ -43,7 +43,7 @@ describe("the tools of threads", () => {
     expect(readThreadsFlags(TOKEN, [])).toBeUndefined();
   });
 
-  it("lack a named file while it is missing or empty", () => {
+  it("cannot be used while a named file is missing or empty", () => {
     const dir = mkdtempSync(join(tmpdir(), "gt-threads-"));
     try {
       const files = { "threads-token": join(dir, "a.token"), "threads-ca": join(dir, "ca.crt") };

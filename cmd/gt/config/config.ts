@@ -10,9 +10,10 @@ export const config: Command<ConfigFlags> = {
   flags: CONFIG_FLAGS,
   help: {
     usage: "[show|set KEY VALUE|unset KEY|use NAME|path]",
-    summary: "keep what leads to a control plane",
+    summary: "store the settings for a control plane",
     text: `Shows or changes the profile file, $XDG_CONFIG_HOME/gt/config.json. Other commands take from the current profile what
-neither a flag nor a variable gives. It holds names and paths, no keys and no tokens; only you may read it.
+neither a flag nor a variable gives. It holds names, addresses and paths, but no private key and no token; only you
+may read it.
 
 show prints the profiles, set and unset change one, use makes one the current one, path prints where the file is.`,
     notes: `Keys: ${KEYS.join(", ")}. Paths are kept as absolute ones.`,

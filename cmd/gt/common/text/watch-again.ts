@@ -14,7 +14,7 @@ export interface WatchAgainDeps {
 }
 
 const RETRY = { firstMs: 100, maxMs: 2000, factor: 2 };
-/** A person who watches overnight wants to learn that the agent is gone permanently. */
+/** How long to try to reconnect: a person who watches overnight wants an error if the agent is gone. */
 const GIVE_UP_MS = 5 * 60_000;
 
 /**
