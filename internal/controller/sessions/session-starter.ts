@@ -27,13 +27,16 @@ export interface SessionStarterOptions extends SessionPodOptions {
 
 /** How long to wait until the watch shows a new pod. */
 const SEEN_MS = 2_000;
-/** Concurrent starts: more would wait for connections to the API server longer than its calls may take. */
+/**
+ * The limit of concurrent starts. More would wait for a connection to the API server, and could exceed the deadlines of
+ * their calls.
+ */
 const AT_A_TIME = 8;
 
 /**
  * Creates a session's pod. Its name follows from project and id, and the scheduler waits until its Secret exists.
- * However often and on whichever replica it is called, there is one pod, and the next call or the leader completes what
- * a crash interrupted.
+ * However often and on whichever replica `start` is called, there is one pod. The leader completes a start that a crash
+ * interrupted.
  */
 export class SessionStarter {
   readonly #deps: SessionStarterDeps;
@@ -90,7 +93,7 @@ export class SessionStarter {
     return refusal;
   }
 
-  /** The project's first namespace that has the provider. */
+  /** The project's first namespace that has the provider; if none has it, the project's first namespace. */
   #binding({ project, provider }: StartRequest): NamespaceBinding {
     const all = this.#options.bindings.filter((each) => each.project === project);
     const binding = all.find(({ templates }) => templates.has(provider)) ?? all[0];
