@@ -56,7 +56,7 @@ export class LaneLog {
     this.#lane = lane;
   }
 
-  /** The sequence of the last record that this writer knows; 0: none. */
+  /** The sequence of the last message that this writer knows, a record or a reply; 0: none. */
   get last(): number {
     return this.#last;
   }
@@ -71,7 +71,7 @@ export class LaneLog {
     return new Fenced(this.#lane);
   }
 
-  /** Reads all records, the oldest first. The next append follows the last of them. */
+  /** Reads all records, the oldest first. The next append follows the last message, a record or a reply. */
   async read(): Promise<readonly LogEntry[]> {
     return (await this.#readAll()).filter(isRecord);
   }
@@ -141,7 +141,7 @@ export class LaneLog {
     if (this.#last < before || since.some(isRecord)) throw this.fence();
     const isStale = isRefused && err.code === JetStreamApiCodes.StreamWrongLastSequence;
     if (isStale && since.length === 0) throw this.fence();
-    return true; // only replies of the server came between, which claim nothing
+    return true; // at most replies of the server came between, which claim nothing
   }
 }
 

@@ -28,8 +28,8 @@ export function answerOf(results: readonly JsonObject[], shown: string): Service
 }
 
 /**
- * The text that remains to be sent: all of it if it does not continue `shown`. A bridge's answer ends without the white
- * space that its updates have.
+ * The text that remains to be sent: all of it if it does not continue `shown`. A bridge's updates may end with white
+ * space that its answer lacks.
  */
 function restOf(text: string, shown: string): string {
   if (text.startsWith(shown)) return text.slice(shown.length);
@@ -53,6 +53,6 @@ function failureOf(last: WorkPart | undefined): ServiceFailure | undefined {
 function unansweredCall(calls: readonly JsonObject[]): ServiceFailure | undefined {
   if (calls.length === 0) return undefined;
   const names = calls.map(({ tool_name: name }) => String(name)).join(", ");
-  const message = `the agent asks its coordinator to run ${names}, and waits for a tool_result as work of its lane`;
+  const message = `the agent asks its coordinator to run ${names}, and waits until a tool_result is sent to its lane as work`;
   return { message, details: { reason: "tool_use", calls } };
 }
