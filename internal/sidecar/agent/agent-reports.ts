@@ -2,7 +2,10 @@ import type { HookEvent } from "../../agents/profile.ts";
 import type { LifeEnd, LifeStart } from "../lifecycle/lifecycle-listener.ts";
 import type { SidecarAgent } from "./sidecar-agent.ts";
 
-/** Passes on what is observed of the agent to its parts, in the order that they need. Observes nothing itself. */
+/**
+ * Passes observations of the agent on to the parts of `SidecarAgent`, in the order that these need. Makes no
+ * observations itself.
+ */
 export class AgentReports {
   readonly #agent: SidecarAgent;
 

@@ -33,7 +33,7 @@ export interface SidecarOptions {
   readonly threads?: ThreadTools | undefined;
 }
 
-/** The one session of a sidecar. */
+/** The name of a sidecar's only tmux session, whatever the agent. */
 export const SESSION = "claude";
 
 /** The command that tmux starts. */

@@ -5,8 +5,9 @@ import type { WakeWorkerDeps } from "./wake-worker-deps.ts";
 const AT_ONCE = 16;
 
 /**
- * Looks again at wakes that were typed without proof a minute or more ago and of which nothing was read. Tries each
- * again, once, if its agent is idle with an empty composer; the others stay UNKNOWN, for people to see.
+ * Looks again at wakes that were typed without proof a minute or more ago, and whose agents have not read or posted
+ * since. Tries each again, once, if its agent is idle with an empty composer; the others stay UNKNOWN, for people to
+ * see.
  */
 export async function lookAgain(deps: WakeWorkerDeps, signal: AbortSignal): Promise<void> {
   const { wakes, changes, logger } = deps;
