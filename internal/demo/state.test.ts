@@ -114,7 +114,7 @@ describe("the composer", () => {
   });
 });
 
-describe("commands of its own", () => {
+describe("the demo agent, given a command,", () => {
   it("loses a message that begins like an unknown command", () => {
     const rig = new Rig();
     rig.type("/nonsense please\r");

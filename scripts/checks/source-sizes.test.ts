@@ -3,17 +3,17 @@ import { danglingOpeners, misnamed, oversized, type SourceFile } from "./source-
 
 const file = (path: string, lines: number): SourceFile => ({ path, text: "x\n".repeat(lines) });
 
-describe("the sizes of the sources", () => {
-  it("are accepted at their limits", () => {
+describe("the check of sizes", () => {
+  it("accepts sizes at their limits", () => {
     const room = Array.from({ length: 25 }, (_, i) => file(`internal/a/f${i}.ts`, 80));
     expect(oversized([...room, file("internal/b/long.ts", 350)])).toEqual([]);
   });
 
-  it("name a file that is too long, including a test", () => {
+  it("names a file that is too long, including a test", () => {
     expect(oversized([file("internal/a/x.test.ts", 351)])).toEqual(["internal/a/x.test.ts has 351 lines; at most 350"]);
   });
 
-  it("name a room with too many files or lines, without its tests", () => {
+  it("names a room with too many files or lines, not counting its tests", () => {
     const many = Array.from({ length: 26 }, (_, i) => file(`internal/a/f${i}.ts`, 1));
     const tests = Array.from({ length: 26 }, (_, i) => file(`internal/b/f${i}.test.ts`, 1));
     const long = Array.from({ length: 10 }, (_, i) => file(`internal/c/f${i}.ts`, 301));
@@ -24,13 +24,13 @@ describe("the sizes of the sources", () => {
     ]);
   });
 
-  it("name the median", () => {
+  it("names the median", () => {
     expect(oversized([file("a/a.ts", 10), file("b/b.ts", 81), file("c/c.ts", 90)])).toEqual([
       "the median of the source files has 81 lines; at most 80",
     ]);
   });
 
-  it("name comments that are too wide, not code", () => {
+  it("names comments that are too wide, but no code", () => {
     const wide = "x".repeat(120);
     const text = `// ${wide}\nconst a = "${wide}";\n/**\n * ${wide}\n */\n  // ${"é".repeat(115)}\n`;
     expect(oversized([{ path: "a/a.ts", text }])).toEqual([
@@ -60,14 +60,14 @@ describe("the names of files", () => {
 
 const openersIn = (text: string) => danglingOpeners([{ path: "a/a.ts", text }]);
 
-describe("the openers of comments", () => {
-  it.each(["What", "Of", "Who", "Whose", "Whoever"])("refuse %s in every form of comment", (word) => {
+describe("the check of comments' openers", () => {
+  it.each(["What", "Of", "Who", "Whose", "Whoever"])("refuses %s in every form of comment", (word) => {
     const text = `/** ${word} a. */\n/**\n * ${word} b.\n */\nconst a = 1;\n  // ${word} c.\n/* ${word} d. */\n`;
     const lines = [1, 3, 6, 7].map((line) => `a/a.ts:${line} opens with "${word}": name the thing`);
     expect(openersIn(text)).toEqual(lines);
   });
 
-  it("allow these words inside a sentence, in longer words and in code", () => {
+  it("allows these words inside a sentence, in longer words and in code", () => {
     const text = `/** The owner: who holds it, and what of it. */\n// Offsets count from 0.\nconst what = "What is it?";\n`;
     expect(openersIn(text)).toEqual([]);
   });

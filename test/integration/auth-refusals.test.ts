@@ -26,11 +26,11 @@ import {
   withClaims,
 } from "../support/bridge/refused-calls.ts";
 
-describe("a call with a certificate and a token", () => {
+describe("a call is answered if it has a token", () => {
   it.each<[string, () => CallAttempt]>([
-    ["over a certificate of its issuer's CA", () => bearer(bridgeToken())],
+    ["sent with a certificate of its issuer's CA", () => bearer(bridgeToken())],
     [
-      "over a certificate that the server's own CA issued to a client with the issuer's name",
+      "sent with a certificate that the server's own CA issued to a client with the issuer's name",
       () => ({ ...bearer(bridgeToken()), tls: certificate.named }),
     ],
     [
@@ -42,7 +42,7 @@ describe("a call with a certificate and a token", () => {
     ["with unknown claims", () => bearer(withClaims({ jti: "1", name: { first: "A" } }))],
     ["with the scope read for a call that needs it", () => bearer(bridgeToken({ scope: "read" }))],
     ["of another issuer", () => ({ ...bearer(ndaraToken()), tls: certificate.ndara })],
-  ])("is answered with a token %s", async (_, ask) => {
+  ])("%s", async (_, ask) => {
     const before = server.audited.length;
     expect(await call(ask())).toMatchObject({ status: 200, text: expect.stringContaining("line") });
     expect(server.audited.slice(before).map((line) => JSON.parse(line) as object)).toMatchObject([
@@ -101,7 +101,7 @@ describe("a certificate is refused", () => {
       unnamed,
     ],
     [
-      "below a CA that may have no CA below it",
+      "of a CA below one that may have no CA below it",
       () => below.issue({ uris: [URI.prd] }),
       noAnswer("PATH_LENGTH_EXCEEDED"),
     ],

@@ -24,7 +24,7 @@ const TARGETS = {
 const names = Object.keys(TARGETS);
 const isUsable = isSandboxUsable("the desk's boundary");
 
-describe.runIf(isUsable)("a start ends with 4 and names the hole in its boundary", () => {
+describe.runIf(isUsable)("a start ends with exit code 4 and names the hole in its boundary", () => {
   let bed: DeskBed;
 
   beforeAll(async () => {
@@ -71,7 +71,7 @@ describe.runIf(isUsable)("a start ends with 4 and names the hole in its boundary
     BUSY_MS,
   );
 
-  // Only root can have access to the root folder of another process.
+  // Only root can give a sandbox access to the root folders of other processes.
   it.runIf(process.getuid?.() === 0)(
     "when the sandbox sees this machine's processes and may inspect them",
     async () => {

@@ -43,7 +43,7 @@ const at = (session: string, more: Json = {}): RelayRequest => ({
   authorization: [`Bearer ${room.token({ session_id: session, ...more })}`],
 });
 
-it("409 and 429 come before the 101 and are audited once as refused", TIMES, async () => {
+it("409 and 429 are sent in place of the 101 and are audited once as refused", TIMES, async () => {
   using holder = await dial("held");
   const other = at("held", { agent_id: "agent_abd" });
   const first = await room.ask(other);

@@ -141,7 +141,7 @@ describe.concurrent.each([
     expect(agent.requests.map(({ value }) => value["method"])).toEqual(methods);
   });
 
-  it("answer an agent's questions, and any other or missing answer is a refusal", TIMES, async (context) => {
+  it("answer an agent's questions: another may be quicker, and a wrong answer is a refusal", TIMES, async (context) => {
     const { vendor, coordinator, relay } = await bed(context);
     let asking: ReceivedFrame["value"] | undefined;
     using agent = await acpAgent(relay, "ask", (_text, its, request) => {

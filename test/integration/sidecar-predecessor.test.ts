@@ -58,7 +58,7 @@ describe("after a supervising half was killed", () => {
   }, 120_000);
 });
 
-it("of two sidecars that start at once on one state folder one serves, and the other ends with that reason", async () => {
+it("of two sidecars that start at once on one state folder, one serves and the other ends because the folder is in use", async () => {
   await using folder = await temporaryFolder();
   const both = await Promise.allSettled([0, 1].map(() => startSidecar({}, folder.path)));
   const serving = both.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));

@@ -22,7 +22,7 @@ const NEXT_VERSION = [
   "insert into threads.kysely_migration (name, timestamp) values ('9999', now()::text)",
 ];
 
-/** A database as the previous version left it: a message that was read and not acknowledged, and a failed wake. */
+/** A database as the first version left it: a participant that has read but not acknowledged, and a failed wake. */
 async function former(database: TestDatabase): Promise<void> {
   const db = new Kysely<unknown>({
     dialect: new PostgresDialect({ pool: new Pool({ connectionString: database.url(), max: 1 }) }),
@@ -42,7 +42,7 @@ async function former(database: TestDatabase): Promise<void> {
   }
 }
 
-it("a database of the previous version is refused until it is migrated, and keeps its contents", async () => {
+it("a database of an earlier version is refused until it is migrated, and keeps its contents", async () => {
   await using database = await TestDatabase.start();
   await former(database);
   const threads = (...args: string[]) => runProgramOf("threads", [...args, "--database-url", database.url()]);

@@ -25,7 +25,7 @@ it("is created again if a full volume has left an empty file", async () => {
   expect(await bridgeKey(path)).toMatchObject({ publicPem });
 });
 
-it("does not replace one that cannot be read", async () => {
+it("is not created again if the file holds something else", async () => {
   writeFileSync(path, "no key");
   await expect(bridgeKey(path)).rejects.toThrow(path);
 });
