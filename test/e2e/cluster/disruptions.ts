@@ -9,7 +9,7 @@ const LIMIT_MS = 300_000;
 const WAIT_MS = 60_000;
 /** `npm run e2e` runs all of it. */
 const isFull = process.env["GT_E2E"] === "full";
-/** A resource of which each node has one unit, so that a pod with a higher priority takes it from an agent. */
+/** A resource of which the node has one unit, so that a pod with a higher priority takes it from an agent. */
 const SLOT = "example.org/slot";
 
 interface Pair {

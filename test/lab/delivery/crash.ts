@@ -45,7 +45,7 @@ interface Sent {
   readonly received: readonly string[];
 }
 
-/** Kills the serving half while it delivers; after each restart it repeats the same request until it has ended. */
+/** Kills the serving half during deliveries. After each kill, repeats the same request until it has an outcome. */
 export async function crashServingHalf(target: Target, options: CrashOptions): Promise<CrashFigures> {
   await using bed = await target.start(options.sidecarProgram);
   const { sidecar, receiver } = bed;
@@ -168,7 +168,10 @@ function figuresOf(target: string, victim: string, sent: readonly Sent[]): Crash
   return { target, victim, kills: sent.length, messages: sent.length, ...counts, told, notes };
 }
 
-/** Collects all descendants of a process first, then kills them, so that none can start another. */
+/**
+ * Kills a process and all its descendants. Collects them first, because a process whose parent has ended gets another
+ * parent.
+ */
 async function killTree(pid: number): Promise<void> {
   for (const each of [pid, ...(await descendants(pid))]) {
     try {

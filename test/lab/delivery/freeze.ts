@@ -17,7 +17,7 @@ export interface FreezeFigures {
   readonly ms: number;
   readonly told: string;
   readonly next: string;
-  /** The time from the thaw to the next message's end. */
+  /** The time from the thaw until both messages have ended. */
   readonly nextMs: number;
   /** The false receipts, one sentence each. */
   readonly notes: readonly string[];
@@ -60,7 +60,7 @@ export async function runFreezes(target: Target, options: FreezeOptions): Promis
   }
 }
 
-/** `trouble`: the reason why it ended before its last freeze; that freeze is not judged. */
+/** `trouble`: the reason why the agent's life ended early; the freeze `next`, during which it ended, is not judged. */
 async function freezesOfALife(target: Target, options: FreezeOptions) {
   const { from, to, seed, sidecarProgram, signal, onFreeze } = options;
   let next = from;

@@ -64,7 +64,10 @@ export class CaSandbox implements AsyncDisposable {
   }
 }
 
-/** The commands of a help text or a page: indented lines, joined with their continuation lines after a backslash. */
+/**
+ * The commands of a help text or a page: indented lines that begin with `bridge-ca` or `cd`, joined with their
+ * continuation lines after a backslash.
+ */
 export function commandsIn(text: string): readonly string[] {
   const joined = text.replaceAll(/\\\n\s*/g, "");
   return joined.split("\n").flatMap((line) => /^ {2,8}((?:bridge-ca|cd) .*)$/.exec(line)?.[1] ?? []);
