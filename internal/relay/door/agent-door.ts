@@ -15,7 +15,7 @@ import type { CallContext } from "../../rpc/server/call-facts.ts";
 import type { LaneDeps } from "../lanes/lane-deps.ts";
 import type { Admitted, Lanes } from "../lanes/lanes.ts";
 import type { RelayEvents } from "../lanes/relay-events.ts";
-import type { ChannelEnd } from "../links/channel-end.ts";
+import { type ChannelEnd, FRAME_TOO_LARGE } from "../links/channel-end.ts";
 import type { FrameChannel } from "../links/frame-channel.ts";
 import { holdWhileFull } from "../links/hold-while-full.ts";
 import { laneKey } from "../nats/subjects.ts";
@@ -116,7 +116,7 @@ export class AgentDoor {
     if (stream === undefined || !isSamePlace(stream.place, place)) throw notOpen();
     const frame = await requestBody(request);
     if (frame === undefined) {
-      stream.channel.close(1009, "a frame is too large");
+      stream.channel.close(FRAME_TOO_LARGE, "a frame is too large");
       return new Response(null, { status: 413 });
     }
     if (!(await stream.channel.came(new TextDecoder().decode(frame)))) throw notOpen();
@@ -306,7 +306,7 @@ const REASONS: ReadonlyMap<number, string> = new Map([
   [1001, "away"],
   [1003, "binary"],
   [1006, "cut"],
-  [1009, "too_large"],
+  [FRAME_TOO_LARGE, "too_large"],
   [4001, "superseded"],
   [4400, "invalid_frames"],
   [4401, "unauthenticated"],

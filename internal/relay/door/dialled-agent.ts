@@ -5,7 +5,7 @@ import { DomainError, type ErrorKind, errorText } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import { quotedText } from "../../base/quoted-text.ts";
 import type { Task } from "../../base/task-group.ts";
-import type { ChannelEnd } from "../links/channel-end.ts";
+import { type ChannelEnd, FRAME_TOO_LARGE } from "../links/channel-end.ts";
 import { MAX_FRAME_BYTES, StdioChannel, type StdioChannelDeps } from "../links/stdio-channel.ts";
 import type { DialCredentials } from "./dial-credentials.ts";
 import { keepToken } from "./kept-token.ts";
@@ -29,7 +29,6 @@ export interface DialledAgentDeps extends StdioChannelDeps {
 const FIRST_MS = 30_000;
 const BACKOFF = { firstMs: 100, maxMs: 10_000, factor: 2 };
 const SUPERSEDED = 4001;
-const TOO_LARGE = 1009;
 /** The kinds of error by the HTTP status of a refusal. */
 const REFUSALS: ReadonlyMap<number, ErrorKind> = new Map([
   [401, "unauthenticated"],
@@ -156,7 +155,7 @@ export class DialledAgent implements Task {
     const stop = () => socket.close(1001, "the agent is shutting down");
     const onEnd = () => {
       const { code, why } = agent.ended.reason as ChannelEnd;
-      socket.close(code === TOO_LARGE ? TOO_LARGE : 1000, why);
+      socket.close(code === FRAME_TOO_LARGE ? FRAME_TOO_LARGE : 1000, why);
     };
     signal.addEventListener("abort", stop, { once: true });
     agent.ended.addEventListener("abort", onEnd, { once: true });

@@ -2,7 +2,7 @@ import type { WebSocket } from "ws";
 import type { Clock } from "../../base/clock.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { RelayMetrics } from "../lanes/relay-metrics.ts";
-import { ChannelEnd } from "../links/channel-end.ts";
+import { ChannelEnd, FRAME_TOO_LARGE } from "../links/channel-end.ts";
 import type { FrameChannel } from "../links/frame-channel.ts";
 import { answersPing } from "./answers-ping.ts";
 import { type FrameRate, RATE_LIMITED } from "./frame-rates.ts";
@@ -18,7 +18,7 @@ export interface WebSocketChannelDeps {
   readonly metrics: Pick<RelayMetrics, "slowReaders">;
 }
 
-const CLOSE = { noText: 1003, tooLarge: 1009, noPong: 4408, slow: 1013 } as const;
+const CLOSE = { noText: 1003, noPong: 4408, slow: 1013 } as const;
 /** The peer counts as slow while more than this is unsent, in bytes. */
 const SLOW_BYTES = 4 * 1024 * 1024;
 /**
@@ -60,7 +60,7 @@ export class WebSocketChannel implements FrameChannel {
     });
     socket.on("error", (err: NodeJS.ErrnoException) => {
       const isTooLarge = err.code === "WS_ERR_UNSUPPORTED_MESSAGE_LENGTH";
-      this.#end ??= isTooLarge ? new ChannelEnd(CLOSE.tooLarge, "too large") : new ChannelEnd(1006, "broken");
+      this.#end ??= isTooLarge ? new ChannelEnd(FRAME_TOO_LARGE, "too large") : new ChannelEnd(1006, "broken");
     });
     socket.on("close", (code, reason) => {
       const why = reason.length > 0 ? reason.toString().slice(0, 100) : code === 1006 ? "cut" : "closed";

@@ -14,7 +14,7 @@ import { userMessages } from "../acp/user-message.ts";
 import { AgentLost } from "../lanes/agent-lost.ts";
 import type { LaneLink, LinkAnswer, Prompt } from "../lanes/link.ts";
 import type { RelayMetrics } from "../lanes/relay-metrics.ts";
-import type { ChannelEnd } from "./channel-end.ts";
+import { type ChannelEnd, FRAME_TOO_LARGE } from "./channel-end.ts";
 import type { FrameChannel } from "./frame-channel.ts";
 import { InvalidFrames } from "./invalid-frames.ts";
 
@@ -40,7 +40,6 @@ interface OpenRequest {
   readonly settle: (frame: RpcFrame & { readonly type: "result" | "error" }) => void;
 }
 
-const TOO_LARGE = 1009;
 const TOO_MANY_INVALID = 4400;
 
 /** An agent that dialled in and is prompted by `sampling/createMessage`, in the seed's dialect or MCP's. */
@@ -122,7 +121,7 @@ export class SamplingLink implements LaneLink {
       const { assistant } = answer;
       return { parts: answer.parts, exchange: assistant === undefined ? undefined : { user, assistant } };
     } catch (err) {
-      const isTooLarge = (this.#channel.ended.reason as ChannelEnd | undefined)?.code === TOO_LARGE;
+      const isTooLarge = (this.#channel.ended.reason as ChannelEnd | undefined)?.code === FRAME_TOO_LARGE;
       if (isTooLarge) return { parts: [ANSWER_TOO_LARGE], exchange: undefined };
       throw err;
     } finally {

@@ -9,7 +9,7 @@ import {
 } from "../../process/children/agent-process.ts";
 import { MARK_VARIABLE, type MarkedProcesses } from "../../process/children/marked-processes.ts";
 import type { OrphanGuard } from "../../process/children/orphan-guard.ts";
-import { ChannelEnd } from "./channel-end.ts";
+import { ChannelEnd, FRAME_TOO_LARGE } from "./channel-end.ts";
 import type { FrameChannel } from "./frame-channel.ts";
 
 export interface StdioChannelDeps {
@@ -26,7 +26,7 @@ export interface StdioChannelDeps {
 export const MAX_FRAME_BYTES = 16 * 1024 * 1024;
 /** The longest time from closing the agent's input to KILL. */
 const GRACE_MS = 5000;
-const CLOSE = { normal: 1000, cut: 1006, tooLarge: 1009 } as const;
+const CLOSE = { normal: 1000, cut: 1006 } as const;
 
 /** An agent as a child of this process: one frame per line, on its standard streams. */
 export class StdioChannel implements FrameChannel {
@@ -42,7 +42,7 @@ export class StdioChannel implements FrameChannel {
     this.#process = process;
     sink.onLine = ({ text, lostBytes }) => {
       if (this.#end !== undefined) return;
-      if (lostBytes > 0) return this.close(CLOSE.tooLarge, "a frame is too large");
+      if (lostBytes > 0) return this.close(FRAME_TOO_LARGE, "a frame is too large");
       if (text.trim() !== "") this.onFrame(text);
     };
     sink.onMuted = () => this.close(CLOSE.cut, "the agent has closed its output");
