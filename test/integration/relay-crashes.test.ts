@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { component } from "../support/cluster/components.ts";
 import { NatsServer, oldestNats } from "../support/relay/nats-server.ts";
-import { Coordinator } from "../support/relay/relay-bed.ts";
+import { Coordinator, WORK_TRACEPARENT } from "../support/relay/relay-bed.ts";
 import { RelayProcess } from "../support/relay/relay-process.ts";
 import { SeedAgent } from "../support/relay/seed-agent.ts";
 import { until } from "../support/sidecar/sidecar.ts";
@@ -81,6 +81,7 @@ for (const [name, program] of [
         ["w2", "result.partial", 1],
         ["w2", "tool_use", 2],
       ]);
+      expect(new Set(results.map((result) => result.header("traceparent")))).toEqual(new Set([WORK_TRACEPARENT]));
       expect(await coordinator.stored("RELAY_RESULTS", `sessions.${session}.results.coding`)).toHaveLength(4);
       const times = requests.filter((id) => id === "w1").length;
       expect(times).toBeGreaterThanOrEqual(1);

@@ -11,12 +11,6 @@ import type { Answered } from "./lane-records.ts";
  */
 const TRUSTED_MS = 60_000;
 
-export interface PublishOptions {
-  /** Another holder may have published some parts: read the stream first. */
-  readonly looksFirst: boolean;
-  readonly traceparent: string | undefined;
-}
-
 /** Publishes the parts of answers in order, each stored exactly once. */
 export class AnswerPublisher {
   readonly #deps: LaneDeps;
@@ -35,9 +29,13 @@ export class AnswerPublisher {
     return this.#last;
   }
 
-  /** Resolves when the stream has stored every part. */
-  async publish(answered: Answered, { looksFirst, traceparent }: PublishOptions, signal: AbortSignal): Promise<void> {
+  /**
+   * Resolves when the stream has stored every part.
+   * @param looksFirst another holder may have published some parts: read the stream first
+   */
+  async publish(answered: Answered, looksFirst: boolean, signal: AbortSignal): Promise<void> {
     const { clock, reached, bus } = this.#deps;
+    const { traceparent } = answered;
     const since = clock.monotonicMs();
     let stored = looksFirst ? await this.#stored(answered, signal) : new Set<string>();
     for (const [index, part] of answered.parts.entries()) {

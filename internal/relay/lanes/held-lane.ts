@@ -142,7 +142,7 @@ export class HeldLane {
         events.publish(lane.sessionId, "work.duplicate", { role: lane.role, id: work.id });
         return this.#journal.acknowledge(item);
       case "finish":
-        await this.#journal.finish({ looksFirst: true }, signal);
+        await this.#journal.finish(true, signal);
         return this.#journal.acknowledge(item);
       case "uncertain":
         return this.#settleUncertain(item, work, signal);

@@ -78,7 +78,7 @@ export class LaneJournal {
 
   /** Publishes an answer that an earlier holder has left, and keeps the log within its bound. */
   async begin(signal: AbortSignal): Promise<void> {
-    await this.finish({ looksFirst: true }, signal);
+    await this.finish(true, signal);
     await this.#snapshot(signal);
   }
 
@@ -86,19 +86,19 @@ export class LaneJournal {
    * Records the answer, publishes it, and records that the work is done. Returns the last part that was published. The
    * caller still has to acknowledge the work.
    */
-  async settle({ work, answer, attempt, traceparent }: Ending, signal: AbortSignal): Promise<ResultPart | undefined> {
+  async settle(ending: Ending, signal: AbortSignal): Promise<ResultPart | undefined> {
     const { metrics, reached, outbox } = this.#deps;
-    const { record, bytes } = this.#recordOf(work, answer, attempt);
+    const { record, bytes } = this.#recordOf(ending);
     const release = outbox.hold(bytes);
     try {
       await this.append(() => record, signal);
       reached("answered");
-      await this.finish({ looksFirst: false, traceparent }, signal);
+      await this.finish(false, signal);
     } finally {
       release();
     }
     metrics.turns.inc({ link: this.#answerer.kind ?? "none", outcome: outcomeOf(record.parts) });
-    if (answer.exchange !== undefined && record.exchange === undefined) this.#truncated(1);
+    if (ending.answer.exchange !== undefined && record.exchange === undefined) this.#truncated(1);
     await this.#snapshot(signal);
     return record.parts.at(-1);
   }
@@ -107,13 +107,10 @@ export class LaneJournal {
    * The record of an answer, within the server's limit: omits the exchange first, then replaces the answer with a
    * failure.
    */
-  #recordOf(
-    work: WorkMessage,
-    { parts, exchange }: LinkAnswer,
-    attempt: number,
-  ): { readonly record: Answered; readonly bytes: number } {
+  #recordOf({ work, answer, attempt, traceparent }: Ending): { readonly record: Answered; readonly bytes: number } {
+    const { parts, exchange } = answer;
     const { agentId: agent_id, dialect } = this.#answerer;
-    const names = { t: "answered", id: work.id, hash: work.hash, attempt, agent_id, dialect } as const;
+    const names = { t: "answered", id: work.id, hash: work.hash, attempt, agent_id, dialect, traceparent } as const;
     const common = { ...names, results_after: this.#publisher.last, fresh: !continuesConversation(work) };
     const room = this.#deps.bus.maxPayload - ENVELOPE_BYTES;
     const bytes = Buffer.byteLength(writeJson(parts));
@@ -123,14 +120,14 @@ export class LaneJournal {
     return { record: { ...common, parts, exchange: isKept ? exchange : undefined }, bytes: bytes + ENVELOPE_BYTES };
   }
 
-  /** Publishes the answer in the log, if there is one, and records that its work is done. */
-  async finish(
-    { looksFirst, traceparent }: { readonly looksFirst: boolean; readonly traceparent?: string | undefined },
-    signal: AbortSignal,
-  ): Promise<void> {
+  /**
+   * Publishes the answer in the log, if there is one, and records that its work is done.
+   * @param looksFirst another holder may have published some parts
+   */
+  async finish(looksFirst: boolean, signal: AbortSignal): Promise<void> {
     const { answered, exchanges } = this.#state;
     if (answered === undefined) return;
-    await this.#publisher.publish(answered, { looksFirst, traceparent }, signal);
+    await this.#publisher.publish(answered, looksFirst, signal);
     this.#logSent(answered);
     await this.append(() => ({ t: "done", id: answered.id, hash: answered.hash }), signal);
     this.#deps.reached("done");

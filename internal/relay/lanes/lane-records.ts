@@ -32,6 +32,8 @@ export interface Answered extends TurnWork {
   readonly exchange?: Exchange | undefined;
   /** True: the exchange begins a new conversation. */
   readonly fresh: boolean;
+  /** The `traceparent` of the results; absent: there is none, or an earlier version has written the record. */
+  readonly traceparent?: string | undefined;
 }
 
 export interface Prompted extends TurnWork {
