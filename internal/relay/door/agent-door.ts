@@ -111,7 +111,7 @@ export class AgentDoor {
       if (isRefused(place)) countRefusal(this.#deps, place.status, place.reason);
       return needsUpgrade(call.values);
     }
-    if (request.method === "GET") return await this.#stream(place, request, call);
+    if (request.method === "GET") return await this.#stream(place, call);
     const stream = this.#streams.get(id ?? "");
     if (stream === undefined || !isSamePlace(stream.place, place)) throw notOpen();
     const frame = await requestBody(request);
@@ -123,17 +123,22 @@ export class AgentDoor {
     return new Response(null, { status: 202 });
   }
 
-  async #stream(place: UpgradePlace, { signal }: Request, call: CallContext): Promise<Response> {
+  async #stream(place: UpgradePlace, call: CallContext): Promise<Response> {
     const connectionId = randomUUID();
     const admitted = await this.#admit(place, connectionId, call);
     const channel = new EventStreamChannel(this.#deps, this.#rates.of(place));
     this.#deps.metrics.connectionsTotal.inc({ outcome: "open" });
     this.#streams.set(connectionId, { place, channel });
-    signal.addEventListener("abort", () => channel.cut(1006, "cut"), { once: true });
-    if (signal.aborted) channel.cut(1006, "cut");
+    channel.ended.addEventListener("abort", () => this.#streams.delete(connectionId), { once: true });
+    // The request's own signal is no longer aborted once the request is collected.
+    const { signal } = call;
+    const cut = () => {
+      if (!isRelaysEnd(signal.reason)) channel.cut(1006, "cut");
+    };
+    if (signal.aborted) cut();
+    else signal.addEventListener("abort", cut, { once: true });
     const alive = channel.keepAlive(this.#options.pingIntervalMs);
     this.#begin({ place, connectionId, call }, admitted, channel, alive);
-    channel.ended.addEventListener("abort", () => this.#streams.delete(connectionId), { once: true });
     const headers = { "content-type": EVENTS, "cache-control": "no-store", [CONNECTION_ID]: connectionId };
     return new Response(channel.body, { headers });
   }
@@ -230,8 +235,7 @@ export class AgentDoor {
     events.publish(lane.sessionId, "agent.connected", { agent_id: agentId, role: lane.role, dialect: place.dialect });
     // A call also ends because its socket closed; the channel then already knows the close code.
     const leave = () => {
-      const why: unknown = over.reason;
-      if (why instanceof DomainError && why.kind !== "cancelled") channel.close(...farewell(why));
+      if (isRelaysEnd(over.reason)) channel.close(...farewell(over.reason));
     };
     if (over.aborted) leave();
     else over.addEventListener("abort", leave, { once: true, signal: channel.ended });
@@ -251,6 +255,11 @@ export class AgentDoor {
     logger.info({ action: "agent_disconnected", ...names, reason: why, code }, "an agent is gone");
     events.publish(lane.sessionId, "agent.disconnected", { agent_id: agentId, role: lane.role, reason: why, code });
   }
+}
+
+/** True if the relay ends a call for this reason; false: the caller has left. */
+function isRelaysEnd(reason: unknown): boolean {
+  return reason instanceof DomainError && reason.kind !== "cancelled";
 }
 
 interface Arrival {
