@@ -75,3 +75,13 @@ it("tells an agent without WebSocket why the relay ends its connection", async (
   await settle();
   expect(gone()).toMatchObject({ reason: "the token has expired", code: 4401 });
 });
+
+it("keeps nothing of an agent without WebSocket that leaves while it is being admitted", async () => {
+  const admitting = (call: AbortController) => call.abort(new Error("the caller disconnected"));
+  const { door, gone, links } = await arrived({ admitting });
+  await settle();
+  expect([gone(), links.length]).toEqual([expect.objectContaining({ code: 1006 }), 1]);
+  await collectGarbage();
+  expect(links[0]?.deref()).toBe(undefined);
+  await door.idle();
+});
