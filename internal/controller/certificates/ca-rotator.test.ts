@@ -202,5 +202,10 @@ describe("the replacement of the CA by the replica that leads", () => {
       { trustDomain: TOWN, now: clock.now() },
     );
     await expect(same).rejects.toThrow("has the key of the previous one");
+    const unreadable = introduceSuccessor(
+      { ...first, "next.crt": own.cert, "next.key": own.cert },
+      { trustDomain: TOWN, now: clock.now() },
+    );
+    await expect(unreadable).rejects.toMatchObject({ kind: "invalid", message: expect.stringMatching(/^next\.key /) });
   });
 });

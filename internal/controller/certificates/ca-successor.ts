@@ -1,6 +1,7 @@
 import { createPrivateKey } from "node:crypto";
 import { checkSigner, newAuthority } from "../../pki/authority.ts";
 import { factsOf } from "../../pki/certificate-facts.ts";
+import { readPem } from "../../pki/explain-pem.ts";
 import { newKeyPair, privateKeyPem } from "../../pki/key-pair.ts";
 import { certificatesOf } from "../../pki/pem.ts";
 import { signSuccessor } from "../../pki/successor.ts";
@@ -27,8 +28,8 @@ export async function newSessionsCa(
  * Begins the replacement of the CA in the Secret's data: by the CA in `next.crt` and `next.key` if given, otherwise by
  * a new one. While a replacement is in progress the data is returned unchanged.
  * @param now wall clock, ms
- * @throws DomainError `precondition` for an unusable Secret, `invalid` for an unreadable `next.crt`, `denied` for a CA
- * in it that cannot sign
+ * @throws DomainError `precondition` for an unusable Secret, `invalid` for an unreadable `next.crt` or `next.key`,
+ * `denied` for a CA in `next.crt` that cannot sign
  */
 export async function introduceSuccessor(
   data: CaSecretData,
@@ -41,7 +42,7 @@ export async function introduceSuccessor(
     ? { cert: data["next.crt"] ?? "", key: data["next.key"] ?? "" }
     : await newSessionsCa(trustDomain, now);
   const [certificate] = certificatesOf(cert);
-  checkSigner({ certificate, key: createPrivateKey(key) }, now, "next.crt");
+  checkSigner({ certificate, key: readPem(key, "key", "next.key", createPrivateKey) }, now, "next.crt");
   const next = {
     ...data,
     "next.crt": cert,

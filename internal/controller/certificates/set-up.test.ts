@@ -134,6 +134,19 @@ describe("the set-up of a cluster", () => {
     expect(data(name)).toEqual(before);
   });
 
+  it("reports a token key that is not a private key, and leaves it", async () => {
+    const name = "town-session-tokens";
+    const tokens: WishedSecret = { name, content: { type: "token-key" } };
+    await run(tokens);
+    secrets.change(name, { data: { "signing.key": data(name)["signing.pub"] ?? "" } });
+    const before = data(name);
+    await expect(run(tokens)).rejects.toMatchObject({
+      kind: "invalid",
+      message: expect.stringMatching(/^signing\.key of the agents' tokens /),
+    });
+    expect(data(name)).toEqual(before);
+  });
+
   it("never replaces an unusable CA, and reports its fault", async () => {
     await secrets.create("ca", { name: "town-ca", labels: {}, data: { "ca.crt": "none" } });
     await expect(run()).rejects.toThrow(

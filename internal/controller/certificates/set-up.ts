@@ -1,14 +1,12 @@
-import { createPrivateKey, createPublicKey } from "node:crypto";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
-import { publicKeyPem } from "../../pki/key-pair.ts";
 import { LABELS, MANAGED_BY } from "../pods/names.ts";
 import type { SetUpSecret } from "../pods/settings.ts";
 import { type CaMaterial, readCaSecret } from "./ca-secret.ts";
 import { newSessionsCa } from "./ca-successor.ts";
 import type { ObservedSecret } from "./certificate-policies.ts";
 import type { SecretContent, SecretOwner, SecretStore } from "./secret-store.ts";
-import { type SecretFiles, wishedFiles } from "./wished-files.ts";
+import { publicHalf, type SecretFiles, wishedFiles } from "./wished-files.ts";
 
 export interface SetUpDeps {
   readonly secrets: SecretStore;
@@ -136,7 +134,7 @@ function publicKeyIn(secret: string, data: SecretFiles): string {
   if (key === undefined || key === "") {
     throw new DomainError("precondition", `the Secret ${secret} cannot be used: jwt.key is missing`);
   }
-  return publicKeyPem(createPublicKey(createPrivateKey(key)));
+  return publicHalf(key, `jwt.key of the Secret ${secret}`);
 }
 
 const OURS = { [LABELS.managedBy]: MANAGED_BY };

@@ -1,5 +1,6 @@
 import { createPrivateKey, createPublicKey, type X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
+import { readPem } from "../../pki/explain-pem.ts";
 import { newKeyPair, newTokenKeyPair, privateKeyPem, publicKeyPem } from "../../pki/key-pair.ts";
 import { type LeafOptions, newLeaf } from "../../pki/leaf.ts";
 import { certificatesOf } from "../../pki/pem.ts";
@@ -77,9 +78,14 @@ const tokenKeyFiles: WishedFiles = {
   isCurrent: ({ data }) => Boolean(data["signing.key"] && data["signing.pub"]),
   make: async (found) => {
     const key = found?.data["signing.key"] || privateKeyPem((await newTokenKeyPair()).privateKey);
-    return { "signing.key": key, "signing.pub": publicKeyPem(createPublicKey(createPrivateKey(key))) };
+    return { "signing.key": key, "signing.pub": publicHalf(key, "signing.key of the agents' tokens") };
   },
 };
+
+/** The public key of a private key, both PEM. `name`: for the error. @throws DomainError `invalid` */
+export function publicHalf(key: string, name: string): string {
+  return publicKeyPem(createPublicKey(readPem(key, "key", name, createPrivateKey)));
+}
 
 async function newFiles(
   leaf: Pick<LeafOptions, "type" | "name" | "hosts" | "trustDomain">,
