@@ -224,7 +224,7 @@ describe("the controller on a real cluster, with agents in a namespace that enfo
       await expect(startDemoSession(pair.first, "late")).rejects.toThrow("quota");
       expect(await demo()).toMatchObject({ available: false, error: expect.stringContaining("QuotaExceeded: ") });
       await cluster.kubectl(["-n", agents, "delete", "quota", "none"]);
-      await until("the provider", 20_000, async () => (await demo())?.available || undefined);
+      await until("the provider", WAIT_MS, async () => (await demo())?.available || undefined);
     },
     LIMIT_MS,
   );

@@ -53,6 +53,7 @@ export function disruptions(pair: Pair): void {
         for await (const { session } of pair.second.client.watchSessions({}, { signal: stop.signal }))
           if (session?.sessionId === sessionId) told.push([session.status, session.reason]);
       })().catch(() => {});
+      await until("the watch", WAIT_MS, () => told.length > 0 || undefined);
       await using _done = await disrupt(cluster);
       const isTold = () => told.some(([status, why]) => status === SessionStatus.FAILED && why === reason) || undefined;
       await until("the session's end", WAIT_MS, isTold, () => JSON.stringify(told));

@@ -75,6 +75,7 @@ describe("the chart, installed on a real cluster and used from outside the clust
     await forward?.stop();
     const kubectl = await component("kubectl");
     if ("missing" in kubectl || cluster === undefined) throw new Error("no cluster");
+    await untilReplaced(cluster);
     const args = ["-n", SYSTEM, "port-forward", "service/gastown", `:${PORT}`];
     const env = { ...process.env, KUBECONFIG: cluster.kubeconfig };
     const child = spawn(kubectl.path, args, { env, stdio: ["ignore", "pipe", "ignore"] });
@@ -89,6 +90,16 @@ describe("the chart, installed on a real cluster and used from outside the clust
       await ended;
     };
     forward = { port: Number(port), stop };
+  }
+
+  /** Waits until no earlier controller is left: kubectl would forward the port to it, up to its end. */
+  async function untilReplaced(found: TestCluster): Promise<void> {
+    await found.kubectl(["-n", SYSTEM, "rollout", "status", "deployment/gastown", "--timeout=170s"]);
+    const ours = ["-n", SYSTEM, "get", "pods", "-l", "app.kubernetes.io/component=controller"];
+    const ending = [...ours, "-o", "jsonpath={.items[*].metadata.deletionTimestamp}"];
+    await untilInCluster("the end of earlier controllers", 120_000, async () =>
+      (await found.kubectl(ending)) === "" ? true : undefined,
+    );
   }
 
   const environment = (): Record<string, string> => ({
@@ -162,7 +173,9 @@ describe("the chart, installed on a real cluster and used from outside the clust
     const env = { PATH: `${gtFolder}:${dirname(program)}:${process.env["PATH"]}`, HOME: home, LANG: "C.UTF-8" };
     const ending = 'trap "kill %1; wait" EXIT; set -e';
     // The port is forwarded a moment after the command has started.
-    const patient = script.replace(/^(.*port-forward.*&)$/m, "$1\nsleep 5");
+    const listening = `:${PORT.toString(16).toUpperCase()} 00000000:0000 0A`;
+    const isForwarded = `until grep -q '${listening}' /proc/net/tcp; do sleep 0.2; done`;
+    const patient = script.replace(/^(.*port-forward.*&)$/m, `$1\n${isForwarded}`);
     const { stdout } = await promisify(execFile)("bash", ["-c", `set -m; ${ending}\n${patient}`], {
       cwd: home,
       env: { ...env, KUBECONFIG: found.kubeconfig },

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { SessionStatus, type SessionUpdate } from "../../../internal/gen/bridge/v1/bridge_pb.ts";
 import { AgentState } from "../../../internal/gen/gastown/v1/common_pb.ts";
-import { reaches, startDemoSession, type useTwoReplicas } from "../../support/cluster/two-replicas.ts";
+import { reaches, type useTwoReplicas } from "../../support/cluster/two-replicas.ts";
 import { until } from "../../support/sidecar/sidecar.ts";
 
 const LIMIT_MS = 600_000;
@@ -15,7 +15,7 @@ export function overviews(pair: ReturnType<typeof useTwoReplicas>): void {
     await pair.here(context);
     const { first, second } = pair;
     const sessionId = "leaves";
-    await startDemoSession(first, sessionId);
+    await first.client.startSession({ projectId: "shop", sessionId, provider: "busy", repoPath: "/workspace" });
     await reaches(second, sessionId, SessionStatus.RUNNING);
     const told: SessionUpdate[] = [];
     const stop = new AbortController();
@@ -25,11 +25,15 @@ export function overviews(pair: ReturnType<typeof useTwoReplicas>): void {
     })().catch(() => {});
     const sees = (what: string, isSo: (update: SessionUpdate) => boolean) =>
       until(what, WAIT_MS, () => told.some(isSo) || undefined, second.log);
+    await sees("the session", ({ session }) => session?.status === SessionStatus.RUNNING);
     const request = { message: "hello", requestId: "seen" };
     await first.client.nudge({ sessionId, request });
     await sees("the nudge's receipt", ({ lastReceipt }) => lastReceipt?.requestId === "seen");
-    await sees("the agent at work", ({ status }) => status?.state === AgentState.BUSY);
-    await sees("the agent at rest", ({ status, seq }) => status?.state === AgentState.IDLE && seq > 1n);
+    const isBusy = ({ status }: SessionUpdate) => status?.state === AgentState.BUSY;
+    await sees("the agent at work", isBusy);
+    const busyAt = told.find(isBusy)?.seq ?? 0n;
+    await first.client.sendKeys({ sessionId, request: { keys: ["Escape"] } }); // ends the turn
+    await sees("the agent at rest", ({ status, seq }) => status?.state === AgentState.IDLE && seq > busyAt);
     await first.client.sendKeys({ sessionId, request: { text: "/exit" } });
     await first.client.sendKeys({ sessionId, request: { keys: ["Enter"] } });
     await reaches(second, sessionId, SessionStatus.STOPPED);

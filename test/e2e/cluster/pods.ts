@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vitest";
 import { TestCa } from "../../support/bridge/certificates.ts";
 import { gt } from "../../support/bridge/gt-transcript.ts";
-import { manifest, type TestCluster, untilInCluster } from "../../support/cluster/cluster.ts";
+import { followLog, manifest, type TestCluster, untilInCluster } from "../../support/cluster/cluster.ts";
 import { requireCluster, shared } from "../../support/cluster/shared-cluster.ts";
 
 const LIMIT_MS = 600_000;
@@ -92,13 +92,13 @@ describe("a pod on a real cluster, in a namespace that enforces Pod Security res
       // The agent is busy when it is deleted.
       const busy = await gt(["nudge", "example", "/long", ...at(forward.port)], env());
       expect(busy.code).toBe(0);
-      const logs = kubectl("logs", "-f", POD);
+      const log = await followLog(found, POD, "-n", NAMESPACE);
       const before = performance.now();
       await kubectl("delete", "pod", POD, "--wait=true");
       const deletedMs = performance.now() - before;
       if (isFull) process.stderr.write(`deleted ${Math.round(deletedMs)} ms after it was asked for, its agent busy\n`);
       expect(deletedMs).toBeLessThan(30_000);
-      expect(await logs).toMatch(/"msg":"agent stopped".*"exit_code":\d+,"msg":"ended"/s);
+      expect(await log.whole).toMatch(/"msg":"agent stopped".*"exit_code":\d+,"msg":"ended"/s);
     },
     LIMIT_MS,
   );

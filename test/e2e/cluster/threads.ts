@@ -161,7 +161,13 @@ export function threads({ here, clientDir, namespaces, upgrade, run, image }: In
       () => last,
     );
     const kill = "kill -9 $(head -n 1 /data/pg/postmaster.pid)";
-    await cluster.kubectl(["-n", DATABASE, "exec", "postgres", "--", "sh", "-c", kill]);
+    // The container may end, and kubectl with it, before the command has returned.
+    await cluster.kubectl(["-n", DATABASE, "exec", "postgres", "--", "sh", "-c", kill]).catch(() => {});
+    const count = "jsonpath={.status.containerStatuses[0].restartCount}";
+    const restarts = ["-n", DATABASE, "get", "pod", "postgres", "-o", count];
+    await untilInCluster("a restart of the database", TALK_MS, async () =>
+      Number(await cluster.kubectl(restarts)) > 0 ? true : undefined,
+    );
     await until(
       "the resolution",
       TALK_MS,

@@ -24,7 +24,7 @@ export class CallLoad {
   /** Resolves after some more calls. */
   async enough(): Promise<void> {
     const wanted = this.#calls + 40;
-    await until("more calls", 30_000, () => this.#calls >= wanted || undefined);
+    await until("more calls", 120_000, () => this.#calls >= wanted || undefined);
   }
 
   async end(): Promise<{ readonly calls: number; readonly failed: readonly string[] }> {

@@ -135,6 +135,27 @@ class KubeconfigCluster implements TestCluster {
   }
 }
 
+/** Follows a pod's log. Resolves after its first output; `whole`: the log, once the pod has ended. */
+export async function followLog(
+  { kubeconfig }: TestCluster,
+  pod: string,
+  ...args: readonly string[]
+): Promise<{ readonly whole: Promise<string> }> {
+  const kubectl = await component("kubectl");
+  if ("missing" in kubectl) throw new Error(`no ${kubectl.missing}`);
+  const child = spawn(kubectl.path, ["logs", "-f", ...args, pod], {
+    env: { ...process.env, KUBECONFIG: kubeconfig },
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  let text = "";
+  child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
+    text += chunk;
+  });
+  const whole = once(child, "close").then(() => text);
+  await until(`the log of ${pod}`, MINUTE, () => text !== "" || undefined);
+  return { whole };
+}
+
 /** A manifest of `deploy/k8s` with the image under test. */
 export async function manifest(name: string, image: string): Promise<string> {
   const text = await readFile(`${root}deploy/k8s/${name}`, "utf8");

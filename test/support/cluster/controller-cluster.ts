@@ -105,6 +105,7 @@ export class ControllerCluster implements AsyncDisposable {
       ],
       providers: {
         demo,
+        busy: { ...demo, command: ["gt-demo-agent", "--turn-ms", "600000", "--steps", "1"] },
         unknown: { ...demo, image: "localhost/none:1", image_pull_policy: "Never" },
         huge: { ...demo, resources: { requests: { cpu: "1000" }, limits: {} } },
         slot: { ...demo, resources: { requests: { "example.org/slot": "1" }, limits: { "example.org/slot": "1" } } },
