@@ -7,6 +7,8 @@ import { TestDatabase } from "../support/threads/test-database.ts";
 import { startThread, ThreadsServer } from "../support/threads/threads-server.ts";
 
 const LONG = AbortSignal.timeout(600_000);
+/** The longest that a reader may wait. */
+const WAIT_MS = 25_000;
 
 interface Wake {
   readonly wake_id: string;
@@ -101,14 +103,17 @@ describe("two servers on one database", () => {
   });
 
   it("wake an agent separately for a message that arrives while a text is queued", async () => {
-    const agent = await DemoSidecar.start("town/next", one, 3000);
+    const agent = await DemoSidecar.start("town/next", one);
     await using _agent = agent;
-    expect((await gt(["nudge", "town/next", "a turn"], one.env)).code).toBe(0);
+    // The turn lasts until its dialog is answered.
+    expect((await gt(["nudge", "town/next", "run: a turn"], one.env)).code).toBe(0);
     const thread = await newThread("town/next");
     await post(one, thread, "first");
     const isQueued = async () => (await wakesOf("town/next"))[0]?.state === "QUEUED";
     await eventually("the sidecar holds it", isQueued, 60_000);
     await post(two, thread, "second");
+    const isAnswered = async () => (await gt(["respond", "town/next", "1"], one.env)).code === 0;
+    await eventually("the turn goes on", isAnswered, 60_000);
     const isTyped = async () => agent.taken.some((text) => text.includes('"second"'));
     await eventually("the agent is woken for the second too", isTyped, 60_000);
     const reasons = await database.query<{ reason: string }>(
@@ -121,7 +126,13 @@ describe("two servers on one database", () => {
     const thread = await newThread("town/later");
     using waiter = one.client("town/later");
     await waiter.call("read_messages", { thread_id: thread }, LONG);
-    const waiting = waiter.call("read_messages", { thread_id: thread, wait_ms: 25_000 }, LONG);
+    const read = () => waiter.call("read_messages", { thread_id: thread, wait_ms: WAIT_MS }, LONG);
+    const begun = performance.now();
+    // On a slow machine the database is away for longer than a reader may wait: the reader then reads again.
+    const waiting = read().catch((err: unknown) => {
+      if (performance.now() - begun < WAIT_MS) throw err;
+      return { timed_out: true };
+    });
     await database.end();
     const status = async (server: ThreadsServer) => (await fetch(`${server.healthUrl}/readyz`)).status;
     for (const server of [one, two])
@@ -131,7 +142,9 @@ describe("two servers on one database", () => {
     for (const server of [one, two])
       await eventually("/readyz is 200", async () => (await status(server)) === 200, 60_000);
     await post(two, thread, "after all");
-    expect(await waiting).toMatchObject({ messages: [{ text: "after all" }] });
+    const first = await waiting;
+    const last = first["timed_out"] === true ? await read() : first;
+    expect(last).toMatchObject({ messages: [{ text: "after all" }] });
   });
 });
 
