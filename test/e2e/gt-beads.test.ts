@@ -161,12 +161,15 @@ it("sends nothing to a muted agent without --force", async () => {
 
 it("exits with 7 when the connection breaks after the message was sent", async () => {
   const sockets = new Set<import("node:net").Socket>();
-  // Accepts the connection, reads its first bytes, and destroys it.
+  // Accepts the connection, reads the message, and destroys the connection.
   const server = createServer((socket) => {
     sockets.add(socket);
-    socket.once("data", () => {
+    let sent = "";
+    socket.on("data", (bytes) => {
+      sent += bytes.toString("latin1");
+      if (!sent.includes("hello")) return;
       server.close();
-      setTimeout(() => socket.resetAndDestroy(), 200);
+      socket.resetAndDestroy();
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
