@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { AgentState } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { afterwards, attached, OWN_TERMINAL, SANE, terminalState } from "../support/sidecar/attached.ts";
-import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
+import { demoCommand, RESTART_MS, type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
 
 /** Puts the demo agent's terminal into every mode that would disturb a person who gets the terminal back. */
 const WILD = [
@@ -43,7 +43,7 @@ describe("gt attach to one sidecar", () => {
     process.kill(await person.childPid(), "SIGKILL");
     process.kill(sidecar.servingPid(), "SIGKILL");
     const own = async () => (await sidecar.client.status({}).catch(() => ({ cols: 0 }))).cols === 160 || undefined;
-    await until("its own size", 30_000, own);
+    await until("its own size", RESTART_MS, own);
   });
 
   it("continues by itself when the serving half is killed, and the window keeps the person's size", async () => {
@@ -53,7 +53,7 @@ describe("gt attach to one sidecar", () => {
     await until("the size", 30_000, async () => (await sidecar.client.status({})).cols === 100 || undefined);
     const before = sidecar.servingPid();
     process.kill(before, "SIGKILL");
-    await person.sees("reconnected");
+    await person.sees("reconnected", RESTART_MS);
     expect(sidecar.servingPid()).not.toBe(before);
     expect((await sidecar.client.status({})).cols).toBe(100);
     person.type("still here");

@@ -4,7 +4,7 @@ import { AgentState } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { programFile } from "../support/programs.ts";
 import { OWN_TERMINAL, terminalState } from "../support/sidecar/attached.ts";
 import { type PersonTerminal, personTerminal } from "../support/sidecar/person-terminal.ts";
-import { type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
+import { RESTART_MS, type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
 
 const LOST = "the connection was lost, reconnecting (127.0.0.1:";
 const BACK = /reconnected after \d+/;
@@ -40,7 +40,7 @@ async function interrupted(sidecar: RunningSidecar, meanwhile: () => Promise<voi
   } finally {
     process.kill(sidecar.process.pid ?? 0, "SIGCONT");
   }
-  await until("another serving half", 30_000, () => sidecar.servingPid() !== before || undefined);
+  await until("another serving half", RESTART_MS, () => sidecar.servingPid() !== before || undefined);
 }
 
 it("gt watch keeps the picture while the serving half is down, notes the lost connection above it, and continues", async () => {
@@ -106,7 +106,7 @@ it("gt watch --json reconnects too, with only JSON in its output", async () => {
   const saw = (from: "out" | "err", text: string | RegExp) =>
     until(
       `${text}`,
-      30_000,
+      RESTART_MS,
       () => (printed[from].search(text) >= 0 ? true : undefined),
       () => printed[from],
     );

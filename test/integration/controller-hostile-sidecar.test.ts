@@ -151,6 +151,6 @@ describe("a sidecar that its agent controls", () => {
     );
     const asked = scene.link.unary(SidecarService.method.status, status, CALLER, never);
     await expect(asked).rejects.toMatchObject({ kind: "unavailable" });
-    await vi.waitFor(() => expect([...scene.sessions].map(({ destroyed }) => destroyed)).toEqual([true]), 10_000);
+    await vi.waitFor(() => expect([...scene.sessions].map(({ destroyed }) => destroyed)).toEqual([true]), 60_000);
   });
 });

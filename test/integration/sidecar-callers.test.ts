@@ -88,7 +88,7 @@ describe("callers of a sidecar with TLS", () => {
     const ann = clientOf(CONTROLLER, "ann");
     const bob = clientOf(CONTROLLER, "bob");
     const first = async (client: typeof ann) => {
-      for await (const event of client.streamEvents({ subscriberId: "log" }, { timeoutMs: 10_000 })) return event;
+      for await (const event of client.streamEvents({ subscriberId: "log" }, { timeoutMs: 60_000 })) return event;
       throw new Error("no event");
     };
     const { epoch } = await first(ann);

@@ -7,7 +7,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { AgentState } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { programFile } from "../support/programs.ts";
 import { firstProcessOf, PID_NAMESPACE, requirePidNamespace } from "../support/sidecar/pid-namespace.ts";
-import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
+import { demoCommand, RESTART_MS, type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
 
 /** A stream that has begun, and the reason with which it will end. */
 async function openStream(sidecar: RunningSidecar) {
@@ -90,7 +90,7 @@ async function inTerminal() {
   );
   await until(
     "it to serve",
-    30_000,
+    RESTART_MS,
     () => seen.includes('"msg":"serving"') || undefined,
     () => seen,
   );

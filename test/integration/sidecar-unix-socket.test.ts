@@ -138,7 +138,7 @@ describe("a unix socket is refused with 2 before anything is started for", () =>
     const args = ["--agent", "demo", "--state-dir", join(dir, "state"), "--workdir", dir, ...flags];
     const argv = [programFile("gt-sidecar"), ...args, "--health-listen", "127.0.0.1:0", "--", ...demoCommand(dir)];
     const env = { PATH: process.env["PATH"], HOME: dir };
-    return await runToEnd(process.execPath, argv, { env, timeoutMs: 20_000 });
+    return await runToEnd(process.execPath, argv, { env, timeoutMs: 120_000 });
   }
 
   it.each([

@@ -10,7 +10,7 @@ import { programFile } from "../programs.ts";
 import { firstProcessOf, PID_NAMESPACE } from "./pid-namespace.ts";
 
 /** A serving half that answers slowly is restarted, so a busy machine takes a minute and more. */
-const START_MS = 180_000;
+export const RESTART_MS = 180_000;
 
 export interface SidecarSetup {
   /** Default `demo`. */
@@ -148,8 +148,8 @@ async function addresses(
     if (child.exitCode !== null) throw new Error(`the sidecar ended with ${child.exitCode}\n${log()}`);
     return lastLine(log(), message)?.listen;
   };
-  const listen = await until("the sidecar to serve", START_MS, announced("serving"), log);
-  return { listen, healthListen: await until("the health listener", START_MS, announced("health served"), log) };
+  const listen = await until("the sidecar to serve", RESTART_MS, announced("serving"), log);
+  return { listen, healthListen: await until("the health listener", RESTART_MS, announced("health served"), log) };
 }
 
 async function kill(child: ChildProcess, exited: Promise<number>): Promise<void> {
@@ -166,7 +166,7 @@ async function untilState(
 ): Promise<void> {
   const ask = async () => (states.includes((await client.status({})).state) ? true : undefined);
   try {
-    await until(`state ${states}`, START_MS, ask);
+    await until(`state ${states}`, RESTART_MS, ask);
   } catch (err) {
     const { state, evidence } = await client.status({});
     const { output } = await client.peek({ lines: 50 });
