@@ -5,7 +5,7 @@ export const rooms = {
   "base/text": [],
   base: [],
   gen: [],
-  cli: [],
+  cli: ["process"],
   "cli/command": ["cli"],
   files: [],
   process: [],

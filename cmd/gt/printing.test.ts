@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 
 const GT = import.meta.dirname;
-/** Files that write terminal modes. */
-const WRITERS = ["attach/attach-terminal.ts", "threads/watch/live-watch.ts"];
+/** The file that writes terminal modes itself. */
+const WRITERS = ["threads/watch/live-watch.ts"];
 
 it("lets commands print only through Output and notes, which clean their texts", () => {
   const sources = globSync("**/*.ts", { cwd: GT }).filter((path) => !path.endsWith(".test.ts"));

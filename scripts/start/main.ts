@@ -77,10 +77,11 @@ async function showLive(
 ): Promise<void> {
   const quit = new AbortController();
   const stop = AbortSignal.any([signal, quit.signal]);
-  using window = new Window(stdin, stdout, { quit: () => quit.abort(), resize: () => live.draw() });
-  const live = new Live(clock, agent, window, options);
+  let live: Live | undefined;
+  using window = new Window(stdin, stdout, { quit: () => quit.abort(), redraw: () => live?.draw() });
+  live = new Live(clock, agent, window, options);
   listen((news) => {
-    if (news.type === "nudge-ended") void live.nudgeEnded(news.requestId, stop);
+    if (news.type === "nudge-ended") void live?.nudgeEnded(news.requestId, stop);
   });
   await live.run(stop);
   if (!quit.signal.aborted) signal.throwIfAborted();

@@ -1,9 +1,8 @@
-import { writeSync } from "node:fs";
+import { FullScreen, type TerminalHost } from "../../internal/cli/full-screen.ts";
 import { terminalSize } from "../../internal/cli/terminal-size.ts";
 
 const STDOUT = 1;
-const ENTER = "\x1b[?1049h\x1b[?25l\x1b[2J";
-const LEAVE = "\x1b[0m\x1b[?25h\x1b[?1049l";
+const MODES = { enter: "\x1b[?1049h\x1b[?25l\x1b[2J", leave: "\x1b[0m\x1b[?25h\x1b[?1049l" };
 /** Synchronised output: a terminal that supports it shows the whole frame at once, others ignore the sequences. */
 const FRAME = ["\x1b[?2026h", "\x1b[?2026l"] as const;
 
@@ -13,20 +12,28 @@ const ENDS = ["end", "close", "error"] as const;
 type Input = Pick<NodeJS.ReadStream, "on" | "off" | "setRawMode" | "resume" | "pause">;
 type Screen = Pick<NodeJS.WriteStream, "on" | "off" | "write" | "columns" | "rows">;
 
+export interface WindowEvents {
+  readonly quit: () => void;
+  /** The terminal is blank, or has another size: draw again. */
+  readonly redraw: () => void;
+}
+
 /**
- * The person's terminal while it shows the live view. The terminal is restored when this is disposed of or the process
- * exits.
+ * The person's terminal while it shows the live view. The terminal is restored when this is disposed of, when the
+ * process exits, and while it is stopped.
  */
 export class Window implements Disposable {
   readonly #input: Input;
   readonly #screen: Screen;
+  readonly #terminal: FullScreen;
   readonly #onData: (bytes: Uint8Array) => void;
   readonly #onResize: () => void;
   readonly #onEnd: () => void;
+  #isOurs = false;
   #shown: readonly string[] = [];
-  #restored = false;
 
-  constructor(input: Input, screen: Screen, on: { readonly quit: () => void; readonly resize: () => void }) {
+  /** `outputFd`: the descriptor of `screen`. */
+  constructor(input: Input, screen: Screen, on: WindowEvents, outputFd = STDOUT, host?: TerminalHost) {
     this.#input = input;
     this.#screen = screen;
     this.#onData = (bytes) => {
@@ -34,18 +41,27 @@ export class Window implements Disposable {
       if (/^\x1b$|[qQ\x03\x04]/.test(Buffer.from(bytes).toString("latin1"))) on.quit();
     };
     this.#onResize = () => {
+      if (!this.#isOurs) return;
       this.#shown = [];
       screen.write("\x1b[2J");
-      on.resize();
+      on.redraw();
     };
     this.#onEnd = () => on.quit();
-    process.once("exit", this.#restore);
-    input.setRawMode(true);
     input.on("data", this.#onData);
     for (const end of ENDS) input.on(end, this.#onEnd);
+    const hooks = {
+      onAway: () => {
+        this.#isOurs = false;
+      },
+      onBack: () => {
+        this.#isOurs = true;
+        this.#shown = [];
+        on.redraw();
+      },
+    };
+    this.#terminal = new FullScreen({ stdin: input, outputFd }, MODES, hooks, host);
     input.resume();
     screen.on("resize", this.#onResize);
-    screen.write(ENTER);
   }
 
   get columns(): number {
@@ -56,8 +72,9 @@ export class Window implements Disposable {
     return terminalSize(this.#screen).rows;
   }
 
-  /** Draws lines from the top; unchanged rows are left alone. */
+  /** Draws lines from the top; unchanged rows are left alone. Draws nothing while the process is stopped. */
   draw(lines: readonly string[]): void {
+    if (!this.#isOurs) return;
     const height = Math.max(lines.length, this.#shown.length);
     let out = "";
     for (let row = 0; row < height; row++) {
@@ -69,23 +86,10 @@ export class Window implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    process.off("exit", this.#restore);
     this.#input.off("data", this.#onData);
     // The `error` listener stays: a late error without a listener would end the process.
     for (const end of ["end", "close"] as const) this.#input.off(end, this.#onEnd);
     this.#screen.off("resize", this.#onResize);
-    this.#input.pause();
-    this.#restore();
+    this.#terminal[Symbol.dispose]();
   }
-
-  readonly #restore = (): void => {
-    if (this.#restored) return;
-    this.#restored = true;
-    try {
-      this.#input.setRawMode(false);
-      writeSync(STDOUT, LEAVE);
-    } catch {
-      // The terminal is gone: there is nothing to restore.
-    }
-  };
 }

@@ -13,6 +13,9 @@ const run = promisify(execFile);
 const root = join(import.meta.dirname, "../..");
 const launch = [join(root, "scripts/launch.mjs"), "scripts/start/main.ts"];
 
+/** Shows the cursor, and the screen from before. */
+const LEAVE = "\x1b[?25h\x1b[?1049l";
+
 let dir: string;
 let env: NodeJS.ProcessEnv;
 beforeEach(async () => {
@@ -75,7 +78,7 @@ it("without a terminal it prints commands that run unchanged, and ends on SIGTER
   await expectNothingLeft();
 });
 
-it("in a terminal it shows the agent live with its receipts, and restores the terminal on q", async () => {
+it("in a terminal it shows the agent live with its receipts, and restores the terminal on q and while it is stopped", async () => {
   const terminal = spawnPty(process.execPath, launch, {
     cols: 100,
     rows: 40,
@@ -92,13 +95,19 @@ it("in a terminal it shows the agent live with its receipts, and restores the te
     expect(output).toContain("\x1b[?1049h");
     await run(join(root, "cmd/gt/gt"), ["nudge", "demo", "shown live"], { env, cwd: "/" });
     await until(() => output.includes("> shown live") && output.includes("SUBMITTED"));
+    process.kill(terminal.pid, "SIGTSTP");
+    await until(() => output.endsWith(LEAVE));
+    output = "";
+    process.kill(terminal.pid, "SIGCONT");
+    await until(() => output.includes("> shown live") && output.includes("SUBMITTED"));
+    expect(output).toContain("\x1b[?1049h");
     terminal.write("q");
     expect(await exited, output.slice(-1000)).toBe(0);
   } finally {
     terminal.kill("SIGTERM");
     await exited;
   }
-  expect(output.endsWith("\x1b[?25h\x1b[?1049l")).toBe(true);
+  expect(output.endsWith(LEAVE)).toBe(true);
   await expectNothingLeft();
 });
 

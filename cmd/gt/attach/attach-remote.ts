@@ -1,13 +1,14 @@
 import { backoffMs } from "../../../internal/base/backoff.ts";
 import { DomainError } from "../../../internal/base/errors.ts";
 import type { CommandContext } from "../../../internal/cli/command/command-context.ts";
+import { FullScreen } from "../../../internal/cli/full-screen.ts";
 import { terminalSize } from "../../../internal/cli/terminal-size.ts";
 import { ATTACH_COLS, ATTACH_ROWS, type AttachOutput } from "../../../internal/session/attach.ts";
 import type { FoundAgent } from "../../../internal/terminal/places/with-agent.ts";
 import { AttachInputs } from "./attach-inputs.ts";
 import type { AttachOptions } from "./attach-options.ts";
+import { ENTER, LEAVE } from "./attach-painter.ts";
 import { PersonKeys } from "./attach-person-keys.ts";
-import { AttachTerminal } from "./attach-terminal.ts";
 import { AttachView } from "./attach-view.ts";
 
 const RETRY = { firstMs: 100, maxMs: 2000, factor: 1.6 };
@@ -37,7 +38,7 @@ export class AttachRemote {
   /** Aborted when all parts of the attachment must end. */
   readonly #over = new AbortController();
   readonly #view: AttachView;
-  #terminal: AttachTerminal | undefined;
+  #terminal: FullScreen | undefined;
   #inputs: AttachInputs | undefined;
 
   constructor(found: FoundAgent, command: AttachOptions, context: CommandContext) {
@@ -127,7 +128,7 @@ export class AttachRemote {
     const { readOnly, detachKeys } = this.#command;
     const { stdin } = this.#context;
     const hooks = { onAway: () => this.#view.away(), onBack: () => this.#resized() };
-    this.#terminal = new AttachTerminal({ stdin, outputFd: STDOUT_FD }, hooks);
+    this.#terminal = new FullScreen({ stdin, outputFd: STDOUT_FD }, { enter: ENTER, leave: LEAVE }, hooks);
     stdin.resume();
     const how = readOnly ? "looking at" : "attached to";
     this.#view.notice(`${how} ${this.#found.agent}${readOnly ? ", read-only" : ""} · ${detachKeys.text} detaches`);

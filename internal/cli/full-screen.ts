@@ -1,7 +1,6 @@
 import { writeSync } from "node:fs";
-import { leaveRawMode } from "../../../internal/cli/raw-mode.ts";
-import { readOrEmpty, statFields } from "../../../internal/process/proc-files.ts";
-import { ENTER, LEAVE } from "./attach-painter.ts";
+import { readOrEmpty, statFields } from "../process/proc-files.ts";
+import { leaveRawMode } from "./raw-mode.ts";
 
 /** The part of a process that handling its terminal needs. */
 export interface TerminalHost {
@@ -19,6 +18,12 @@ export interface TerminalStreams {
   readonly outputFd: number;
 }
 
+/** The escape sequences that set what the program needs, and undo it. */
+export interface FullScreenModes {
+  readonly enter: string;
+  readonly leave: string;
+}
+
 export interface TerminalHooks {
   /** The terminal now belongs to another process: do not draw. */
   readonly onAway: () => void;
@@ -34,19 +39,26 @@ const thisProcess: TerminalHost = {
 };
 
 /**
- * The person's terminal while they are attached: keys arrive one by one, and its earlier contents are kept aside.
- * Disposing restores the terminal. It is also restored when the process exits, unless a signal kills it, and while the
- * process is stopped (SIGTSTP).
+ * The person's terminal while a program uses all of it: keys arrive one by one, and its earlier contents are kept
+ * aside. Disposing restores the terminal. It is also restored when the process exits, unless a signal kills it, and
+ * while the process is stopped (SIGTSTP).
  */
-export class AttachTerminal implements Disposable {
+export class FullScreen implements Disposable {
   readonly #streams: TerminalStreams;
+  readonly #modes: FullScreenModes;
   readonly #hooks: TerminalHooks;
   readonly #host: TerminalHost;
   readonly #listeners: Readonly<Record<string, () => void>>;
   #isOurs = false;
 
-  constructor(streams: TerminalStreams, hooks: TerminalHooks, host: TerminalHost = thisProcess) {
+  constructor(
+    streams: TerminalStreams,
+    modes: FullScreenModes,
+    hooks: TerminalHooks,
+    host: TerminalHost = thisProcess,
+  ) {
     this.#streams = streams;
+    this.#modes = modes;
     this.#hooks = hooks;
     this.#host = host;
     this.#listeners = {
@@ -74,7 +86,7 @@ export class AttachTerminal implements Disposable {
   #take(): void {
     this.#isOurs = true;
     this.#streams.stdin.setRawMode(true);
-    this.#write(ENTER);
+    this.#write(this.#modes.enter);
     this.#hooks.onBack();
   }
 
@@ -82,7 +94,7 @@ export class AttachTerminal implements Disposable {
     if (!this.#isOurs) return;
     this.#isOurs = false;
     this.#hooks.onAway();
-    this.#write(LEAVE);
+    this.#write(this.#modes.leave);
     leaveRawMode(this.#streams.stdin);
   }
 

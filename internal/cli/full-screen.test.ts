@@ -2,8 +2,10 @@ import { mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { ENTER, LEAVE } from "./attach-painter.ts";
-import { AttachTerminal, type TerminalHost } from "./attach-terminal.ts";
+import { FullScreen, type TerminalHost } from "./full-screen.ts";
+
+const ENTER = "<enter>";
+const LEAVE = "<leave>";
 
 /** A process and a terminal that record the calls to them. */
 class World implements TerminalHost {
@@ -13,13 +15,13 @@ class World implements TerminalHost {
   readonly #listeners = new Map<string, () => void>();
   readonly #fd = openSync(join(this.dir, "written"), "w");
 
-  attach(): AttachTerminal {
+  use(): FullScreen {
     const stdin = {
       setRawMode: (on: boolean) => void this.done.push(on ? "raw" : "cooked"),
       pause: () => void this.done.push("pause"),
     } as unknown as NodeJS.ReadStream;
     const hooks = { onAway: () => void this.done.push("away"), onBack: () => void this.done.push("back") };
-    return new AttachTerminal({ stdin, outputFd: this.#fd }, hooks, this);
+    return new FullScreen({ stdin, outputFd: this.#fd }, { enter: ENTER, leave: LEAVE }, hooks, this);
   }
 
   on(event: string, listener: () => void): void {
@@ -59,7 +61,7 @@ afterEach(() => rmSync(world.dir, { recursive: true }));
 
 describe("the person's terminal", () => {
   it("is taken over, and restored once", () => {
-    const terminal = world.attach();
+    const terminal = world.use();
     expect(world.done).toEqual(["raw", "back"]);
     terminal[Symbol.dispose]();
     terminal[Symbol.dispose]();
@@ -69,14 +71,14 @@ describe("the person's terminal", () => {
   });
 
   it("is restored when the process ends, whatever the reason", () => {
-    world.attach();
+    world.use();
     world.hear("exit");
     expect(world.written).toBe(ENTER + LEAVE);
     expect(world.done.slice(-2)).toEqual(["away", "cooked"]);
   });
 
   it("belongs to the shell while the process is stopped", () => {
-    using _terminal = world.attach();
+    using _terminal = world.use();
     world.hear("SIGTSTP");
     expect(world.done.slice(-3)).toEqual(["away", "cooked", "stop"]);
     world.inFront = false;
@@ -89,7 +91,7 @@ describe("the person's terminal", () => {
   });
 
   it("is taken over again after an unannounced stop", () => {
-    using _terminal = world.attach();
+    using _terminal = world.use();
     world.hear("SIGCONT");
     expect(world.written).toBe(ENTER + LEAVE + ENTER);
     expect(world.done.slice(-4)).toEqual(["away", "cooked", "raw", "back"]);
