@@ -12,6 +12,13 @@ class FakeHost extends EventEmitter {
   readonly stdout = new PassThrough();
   readonly stderr = new PassThrough();
   readonly codes: number[] = [];
+  mask = 0o022;
+
+  umask(mask: number): number {
+    const before = this.mask;
+    this.mask = mask;
+    return before;
+  }
 
   exit(code: number): void {
     this.codes.push(code);
@@ -41,6 +48,18 @@ it("exits with what main returns, after stdout is written", async () => {
   });
   expect(codes).toEqual([5]);
   expect(stdout).toBe("one two");
+});
+
+it.each([
+  { given: 0o777, kept: 0o077 },
+  { given: 0o277, kept: 0o077 },
+  { given: 0o022, kept: 0o022 },
+  { given: 0, kept: 0 },
+])("keeps of the umask $given only the bits for others than the owner", async ({ given, kept }) => {
+  const host = new FakeHost();
+  host.mask = given;
+  await runMain({ name: "prog" }, async () => host.mask, host as unknown as Host);
+  expect(host.codes).toEqual([kept]);
 });
 
 it("prints a domain error as one line with its hint, and maps its exit code", async () => {

@@ -22,6 +22,9 @@ class OutputFailure extends Error {}
 
 const FOLDER_GONE = "the current folder has been removed";
 
+/** The bits of a umask that deny the owner's own use. */
+const OWNER_BITS = 0o700;
+
 /** How long a program may take to end gracefully once its output has failed. */
 const UNWIND_MS = 20_000;
 
@@ -79,15 +82,19 @@ export interface Host {
   on(event: string, listener: (argument: unknown) => void): unknown;
   off(event: string, listener: (argument: unknown) => void): unknown;
   exit(code: number): void;
+  /** Sets the umask; returns the one before. */
+  umask(mask: number): number;
 }
 
 /**
  * Runs a program to its end and exits with its exit code: the one place that handles signals and exit codes. The first
  * signal to stop aborts `context.signal`; a second SIGINT exits at once with 130. A DomainError becomes its `lines` and
  * one `NAME: error: …` line (and a `NAME: hint: …` line when it has a `hint` field); anything else that is thrown is a
- * bug, shown with its stack, exit code 1.
+ * bug, shown with its stack, exit code 1. The program and its children can use every file that they make: the umask
+ * keeps only its bits for the group and others.
  */
 export async function runMain(options: RunMainOptions, main: Main, host: Host = process as Host): Promise<void> {
+  host.umask(host.umask(OWNER_BITS | 0o077) & ~OWNER_BITS);
   const stop = new AbortController();
   const ended = new AbortController();
   let interrupts = 0;

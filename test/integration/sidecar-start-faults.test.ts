@@ -57,6 +57,14 @@ it("a missing token file for threads is named in the log, and the agent starts",
   expect((await sidecar.client.status({})).sessionAlive).toBe(true);
 });
 
+it("a umask that denies the owner every use of a file does not matter", async () => {
+  const before = process.umask(0o022);
+  const deny = async () => void process.umask(0o777);
+  await using sidecar = await startSidecar({ prepare: deny }).finally(() => process.umask(before));
+  await sidecar.untilState(AgentState.IDLE);
+  expect(sidecar.log()).not.toContain("permissions"); // root may use any file, and restores them
+});
+
 function accepted(requestId: string, text: string) {
   const how = { mode: "queue", priority: "normal", sender: "s", acceptedAt: 1, expiresAt: 8e15 } as const;
   return { type: "accepted", nudge: { requestId, messageHash: hashOf(text), message: text, text, ...how } };
