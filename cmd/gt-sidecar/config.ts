@@ -25,7 +25,7 @@ import { ownDemoAgent } from "./demo-program.ts";
 import { findAgentProgram } from "./find-program.ts";
 import { SIDECAR_FLAGS } from "./flags.ts";
 import { checkListen, formatListen, parseListen, withFixedPort } from "./listen.ts";
-import { readLocalUsers, tellsUsers } from "./local-users.ts";
+import { readLocalUsers, reportsUsers } from "./local-users.ts";
 import { checkSocketFolder } from "./socket-folder.ts";
 import { readThreadsFlags } from "./threads-flags.ts";
 import { readTokenFlags, type TokenFlags } from "./token-flags.ts";
@@ -143,7 +143,7 @@ export async function serveArgs({
 
 /** If the machine cannot report who connects to a port, the default is a socket in the private state folder. */
 function isSocketUsual({ listen, "tls-dir": tlsDir, "allow-local-user": users }: Values): boolean {
-  return (listen ?? tlsDir) === undefined && !users?.includes("any") && !tellsUsers();
+  return (listen ?? tlsDir) === undefined && !users?.includes("any") && !reportsUsers();
 }
 
 function socketIn(stateDir: string): ListenAddress {

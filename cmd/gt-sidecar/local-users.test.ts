@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { readLocalUsers } from "./local-users.ts";
 
 const LOOPBACK = { host: "127.0.0.1", port: 9090 };
-const plain = { tls: false, isTold: true };
+const plain = { tls: false, isReported: true };
 
 it.each([
   [undefined, []],
@@ -30,7 +30,7 @@ it.each(["no-such-user-here", "", "-u", "4294967295", "a b"])("refuses %j", (use
 });
 
 it("refuses to serve every user by default if the system cannot tell who connects", () => {
-  const silent = { tls: false, isTold: false };
+  const silent = { tls: false, isReported: false };
   expect(() => readLocalUsers(undefined, LOOPBACK, silent)).toThrow(
     expect.objectContaining({ kind: "invalid", fields: { hint: expect.stringContaining("unix:PATH") } }),
   );

@@ -8,7 +8,7 @@ const ANY = "any";
 const MAX_UID = 2 ** 32 - 2;
 
 /** Whether this machine reports which user connects to a port on loopback. */
-export function tellsUsers(): boolean {
+export function reportsUsers(): boolean {
   return existsSync("/proc/net/tcp");
 }
 
@@ -20,12 +20,12 @@ export function tellsUsers(): boolean {
 export function readLocalUsers(
   given: readonly string[] | undefined,
   listen: ListenAddress,
-  { tls, isTold = tellsUsers() }: { readonly tls: boolean; readonly isTold?: boolean },
+  { tls, isReported = reportsUsers() }: { readonly tls: boolean; readonly isReported?: boolean },
 ): readonly number[] | undefined {
   const users = (given ?? []).flatMap((user) => (user === ANY ? [] : [uidOf(user)]));
   const isLoopback = isLoopbackHost(listen.host);
   if (tls || listen.path !== undefined || !isLoopback || given?.includes(ANY)) return undefined;
-  if (isTold) return users;
+  if (isReported) return users;
   throw new DomainError("invalid", "this machine does not report which user connects to a port on loopback", {
     fields: { hint: "give --listen unix:PATH or --tls-dir; --allow-local-user any serves every user of the machine" },
   });

@@ -8,7 +8,7 @@ import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
 import { createClient as createSdkClient } from "../../pkg/bridgeclient/index.ts";
 import { BridgeFolder, type RunningBridge } from "../support/bridge/bridge-folder.ts";
 import { freePort } from "../support/bridge/free-port.ts";
-import { ToldLines } from "../support/bridge/told-lines.ts";
+import { ReceivedLines } from "../support/bridge/received-lines.ts";
 import { CuttingProxy } from "../support/sidecar/cutting-proxy.ts";
 import { until } from "../support/sidecar/sidecar.ts";
 
@@ -95,9 +95,9 @@ it(
     const [projectId, repoPath] = [prd.name, folder.path("repos/one")];
     await direct().startSession({ projectId, sessionId, repoPath, provider: "demo", agentOpts: { mode: "terminal" } });
 
-    const raw = new ToldLines("raw");
-    const sdk = new ToldLines("SDK");
-    const late = new ToldLines("late");
+    const raw = new ReceivedLines("raw");
+    const sdk = new ReceivedLines("SDK");
+    const late = new ReceivedLines("late");
     let connection = connect();
     function connect() {
       const { cert, key } = prd.tls;
@@ -189,7 +189,7 @@ it(
     }
     const said = [raw, sdk, late].map(String).join("\n");
     if (CUTS > 100) process.stderr.write(`seed ${SEED}, the daemon killed ${cut.kills} times\n${said}\n`);
-    for (const told of [raw, sdk, late]) expect(told.faults, said).toEqual([]);
+    for (const lines of [raw, sdk, late]) expect(lines.faults, said).toEqual([]);
     expect(sdk.repeats, said).toBe(0);
     expect(late.gaps, said).toBeGreaterThanOrEqual(overflows);
     expect(raw.types.has(EventType.STDOUT)).toBe(true);

@@ -12,7 +12,7 @@ import {
   SidecarStatusRequestSchema,
   SidecarStreamEventsRequestSchema,
 } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
-import { AnswerBudget } from "../../internal/rpc/client/answer-budget.ts";
+import { ResponseBudget } from "../../internal/rpc/client/response-budget.ts";
 import { sidecarTransport } from "../../internal/rpc/client/transport.ts";
 import { serverTlsOptions } from "../../internal/rpc/common/tls.ts";
 import { TestCa } from "../support/bridge/certificates.ts";
@@ -48,7 +48,7 @@ async function hostile(
     baseUrl,
     tls,
     serverName: "sidecar.example",
-    answers: new AnswerBudget(96 << 20),
+    responseBudget: new ResponseBudget(96 << 20),
     ...limits,
   });
   return {

@@ -10,7 +10,7 @@ import {
   SidecarWatchRequestSchema,
 } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { sidecarDnsName, sidecarId } from "../../internal/pki/trust-domain.ts";
-import type { AnswerBudget } from "../../internal/rpc/client/answer-budget.ts";
+import type { ResponseBudget } from "../../internal/rpc/client/response-budget.ts";
 import { type SidecarConnection, sidecarTransport } from "../../internal/rpc/client/transport.ts";
 import { TestCa } from "../support/bridge/certificates.ts";
 import { FaultyRelay } from "../support/bridge/faulty-relay.ts";
@@ -108,9 +108,9 @@ it("a sidecar that stops responding is unavailable to the calls on its connectio
 });
 
 it("arriving answers may hold 32 MiB per sidecar, 64 MiB per project and 96 MiB in total", () => {
-  const budgets: AnswerBudget[] = [];
+  const budgets: ResponseBudget[] = [];
   const connect = (options: Parameters<typeof sidecarTransport>[0]): SidecarConnection => {
-    if (options.answers) budgets.push(options.answers);
+    if (options.responseBudget) budgets.push(options.responseBudget);
     return sidecarTransport(options);
   };
   using pool = new SidecarPool({ tls: () => undefined, connect }, { trustDomain: TOWN });

@@ -5,7 +5,7 @@ import { hostPort } from "../../base/text/host-name.ts";
 import { SidecarLink } from "../../bridge/sidecar-link.ts";
 import { SidecarService } from "../../gen/gastown/v1/sidecar_pb.ts";
 import { sidecarDnsName } from "../../pki/trust-domain.ts";
-import { AnswerBudget } from "../../rpc/client/answer-budget.ts";
+import { ResponseBudget } from "../../rpc/client/response-budget.ts";
 import type { SidecarConnection } from "../../rpc/client/transport.ts";
 import { sidecarTransport } from "../../rpc/client/transport.ts";
 import type { TlsMaterial } from "../../rpc/common/tls.ts";
@@ -30,9 +30,9 @@ interface Pooled {
  * agent may control its sidecar, and a project's callers may collude with it, but no project can take the memory of the
  * others.
  */
-const ANSWERS_BYTES = 96 * 1024 * 1024;
-const ANSWERS_OF_PROJECT_BYTES = 64 * 1024 * 1024;
-const ANSWERS_OF_ONE_BYTES = 32 * 1024 * 1024;
+const RESPONSES_BYTES = 96 * 1024 * 1024;
+const RESPONSES_OF_PROJECT_BYTES = 64 * 1024 * 1024;
+const RESPONSES_OF_ONE_BYTES = 32 * 1024 * 1024;
 const { peek, watchOutput, attach } = SidecarService.method;
 const LARGE: ReadonlySet<DescMethod> = new Set<DescMethod>([peek, watchOutput, attach]);
 
@@ -56,8 +56,8 @@ export class SidecarPool implements Disposable {
   readonly #trustDomain: string;
   /** Connections by pod uid. */
   readonly #pooled = new Map<string, Pooled>();
-  readonly #answers = new AnswerBudget(ANSWERS_BYTES);
-  readonly #answersOf = new Map<string, AnswerBudget>();
+  readonly #responses = new ResponseBudget(RESPONSES_BYTES);
+  readonly #responsesOf = new Map<string, ResponseBudget>();
 
   constructor(deps: SidecarPoolDeps, options: { readonly trustDomain: string }) {
     this.#deps = deps;
@@ -108,16 +108,16 @@ export class SidecarPool implements Disposable {
       tls: this.#tlsFor(record, tls),
       serverName: sidecarDnsName(this.#trustDomain, namespace, record.key.id),
     };
-    const answers = new AnswerBudget(ANSWERS_OF_ONE_BYTES, this.#ofProject(record.key.project));
-    const connection = connect({ baseUrl, answers, ...SIDECAR_LIMITS, ...secure });
+    const responseBudget = new ResponseBudget(RESPONSES_OF_ONE_BYTES, this.#ofProject(record.key.project));
+    const connection = connect({ baseUrl, responseBudget, ...SIDECAR_LIMITS, ...secure });
     const pooled = { connection, link: new SidecarLink(connection), address: baseUrl, tls };
     this.#pooled.set(record.pod.uid, pooled);
     return pooled;
   }
 
-  #ofProject(project: string): AnswerBudget {
-    const budget = this.#answersOf.get(project) ?? new AnswerBudget(ANSWERS_OF_PROJECT_BYTES, this.#answers);
-    this.#answersOf.set(project, budget);
+  #ofProject(project: string): ResponseBudget {
+    const budget = this.#responsesOf.get(project) ?? new ResponseBudget(RESPONSES_OF_PROJECT_BYTES, this.#responses);
+    this.#responsesOf.set(project, budget);
     return budget;
   }
 

@@ -1,7 +1,7 @@
 import type { ClientHttp2Stream } from "node:http2";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
-import type { AnswerBudget } from "./answer-budget.ts";
 import type { ClientSessions } from "./client-sessions.ts";
+import type { ResponseBudget } from "./response-budget.ts";
 
 /**
  * Connections to one server that can be replaced, e.g. for a new certificate: new calls use the new connection, and the
@@ -10,13 +10,13 @@ import type { ClientSessions } from "./client-sessions.ts";
 export class SwitchingSessions {
   readonly #owners = new WeakMap<ClientHttp2Stream, ClientSessions>();
   readonly #retired = new Set<ClientSessions>();
-  readonly #answers: AnswerBudget | undefined;
+  readonly #responses: ResponseBudget | undefined;
   #current: ClientSessions;
 
-  /** `answers`: bounds the memory of responses while they arrive. */
-  constructor(first: ClientSessions, answers?: AnswerBudget) {
+  /** `responses`: bounds the memory of responses while they arrive. */
+  constructor(first: ClientSessions, responses?: ResponseBudget) {
     this.#current = first;
-    this.#answers = answers;
+    this.#responses = responses;
   }
 
   get authority(): string {
@@ -55,7 +55,7 @@ export class SwitchingSessions {
     const stream = await sessions.request(...args);
     this.#owners.set(stream, sessions);
     const [, , headers] = args;
-    this.#answers?.count(stream, /^application\/connect\+/.test(String(headers["content-type"])));
+    this.#responses?.count(stream, /^application\/connect\+/.test(String(headers["content-type"])));
     return stream;
   }
 

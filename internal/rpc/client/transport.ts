@@ -2,9 +2,9 @@ import type { DescMessage, DescMethod, DescMethodServerStreaming, MessageShape }
 import type { Interceptor, Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
 import type { ClientTls } from "../common/tls.ts";
-import type { AnswerBudget } from "./answer-budget.ts";
 import { connectSessions, type DialOptions } from "./connect-sessions.ts";
 import { type EncodedStreamOptions, encodedStream } from "./encoded-stream.ts";
+import type { ResponseBudget } from "./response-budget.ts";
 import { SwitchingSessions } from "./switching-sessions.ts";
 
 export interface SidecarTransportOptions extends DialOptions {
@@ -21,7 +21,7 @@ export interface SidecarTransportOptions extends DialOptions {
    * Bounds the memory of responses while they arrive; beyond it, calls fail with `exhausted`. Only for the protocol
    * `connect`. Default: no limit.
    */
-  readonly answers?: AnswerBudget;
+  readonly responseBudget?: ResponseBudget;
 }
 
 interface SmallAnswers {
@@ -58,7 +58,7 @@ export interface SidecarConnection extends Disposable {
  */
 export function sidecarTransport(options: SidecarTransportOptions): SidecarConnection {
   const { baseUrl, protocol = "connect", readMaxBytes = 16 * 1024 * 1024, interceptors = [], small } = options;
-  const sessions = new SwitchingSessions(connectSessions(options, options.tls), options.answers);
+  const sessions = new SwitchingSessions(connectSessions(options, options.tls), options.responseBudget);
   const common = {
     baseUrl,
     sessionManager: sessions,

@@ -7,7 +7,7 @@ import { cursorOf } from "../domain/ids.ts";
 import type { Reads } from "../domain/store.ts";
 import { type Escalation, isOpenWake, type Principal, type Thread, type Waiting, type Wake } from "../domain/types.ts";
 import { roleClassOf, type ServiceDeps, seesAll } from "./access.ts";
-import { Told } from "./told.ts";
+import { SentStates } from "./sent-states.ts";
 import { escalationView, messageView, threadView, waitingView, wakeView } from "./views.ts";
 import type { ThreadsUpdate, WatchInput, WireThread } from "./wire.ts";
 
@@ -65,9 +65,9 @@ class ThreadsWatch {
   readonly #after: ReadonlyMap<string, number>;
   /** By thread, the last seq that was sent. */
   readonly #seqs = new Map<string, number>();
-  readonly #threads = new Told();
-  readonly #wakes = new Told();
-  readonly #escalations = new Told();
+  readonly #threads = new SentStates();
+  readonly #wakes = new SentStates();
+  readonly #escalations = new SentStates();
   #dirty = new Set<string>();
   #agents = new Set<string>();
   #hasMissed = false;
@@ -121,7 +121,7 @@ class ThreadsWatch {
         this.#seqs.set(threadId, seq);
         if (seq < lastSeq) this.#dirty.add(threadId);
       }
-      for (const thread of threads) this.#threads.isNews(thread.thread_id, thread);
+      for (const thread of threads) this.#threads.recordIfChanged(thread.thread_id, thread);
       yield { snapshot: { threads, unread_total, ...(next !== undefined && { next_cursor: next }) } };
     }
   }
@@ -173,7 +173,7 @@ class ThreadsWatch {
   async #changed(reads: Reads): Promise<readonly string[]> {
     const changed: string[] = [];
     for await (const { threads } of this.#pages(reads)) {
-      for (const one of threads) if (!this.#threads.isTold(one.thread_id, one)) changed.push(one.thread_id);
+      for (const one of threads) if (!this.#threads.isLastSent(one.thread_id, one)) changed.push(one.thread_id);
     }
     return changed;
   }
@@ -206,7 +206,7 @@ class ThreadsWatch {
     const { threadId } = thread;
     const unread = isIn ? await reads.unread(threadId, this.#caller.agent) : 0;
     const view = viewOf(thread, unread, await reads.waitingIn([threadId]));
-    if (this.#threads.isNews(threadId, view)) yield { thread: view };
+    if (this.#threads.recordIfChanged(threadId, view)) yield { thread: view };
   }
 
   /** Yields the wakes and escalations whose state differs from the state that was sent last. */
@@ -215,12 +215,12 @@ class ThreadsWatch {
     const wakes = new Map([...also, ...open].map((wake) => [wake.wakeId, wake]));
     for (const wake of [...wakes.values()].sort((a, b) => a.createdAt - b.createdAt)) {
       const view = wakeView(wake);
-      if (this.#wakes.isNews(wake.wakeId, view, isOpenWake(wake.state))) yield { wake: view };
+      if (this.#wakes.recordIfChanged(wake.wakeId, view, isOpenWake(wake.state))) yield { wake: view };
     }
     for (const one of await reads.unresolvedEscalations(this.#escalations.open)) {
       if (whose.agent !== undefined && one.owner !== whose.agent && !this.#escalations.has(one.escalationId)) continue;
       const view = escalationView(one);
-      if (this.#escalations.isNews(one.escalationId, view, isUnresolved(one))) yield { escalation: view };
+      if (this.#escalations.recordIfChanged(one.escalationId, view, isUnresolved(one))) yield { escalation: view };
     }
   }
 

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { type Arrived, judge, type Told } from "./judge.ts";
+import { type Arrived, judge, type Reported } from "./judge.ts";
 
 describe("the laboratory's own judgement", () => {
   const quiet = { person: [], early: [], effects: [], dialogGone: false, leftover: "", typing: false, isLast: false };
-  const kinds = (told: Told, received: readonly string[], more: object = {}) => {
+  const kinds = (told: Reported, received: readonly string[], more: object = {}) => {
     const verdict = judge({ ...quiet, told, message: "hello\tthere  ", received, ...more });
     return [verdict.arrived, ...verdict.faults.map((fault) => fault.kind)];
   };
 
-  it.each<[Told, readonly string[], Arrived, readonly string[]]>([
+  it.each<[Reported, readonly string[], Arrived, readonly string[]]>([
     ["submitted", ["hello    there"], "once", []],
     ["submitted", ["[nudge] hello    there"], "once", []],
     ["submitted", [], "nothing", ["lost"]],

@@ -1,11 +1,11 @@
 import type { NudgeOutcome } from "../../../internal/session/types.ts";
 
 /** The answer to a caller: a receipt's outcome, or `invalid` for a call that was rejected. */
-export type Told = NudgeOutcome | "invalid";
+export type Reported = NudgeOutcome | "invalid";
 
 /** One send as seen from both sides. */
 export interface Observed {
-  readonly told: Told;
+  readonly told: Reported;
   readonly message: string;
   /** The typed text according to the receipt; absent: the message itself. */
   readonly deliveredText?: string | undefined;
@@ -39,7 +39,7 @@ export interface Verdict {
 }
 
 /** For these outcomes not one byte may have been typed. */
-const REFUSED: ReadonlySet<Told> = new Set([
+const REFUSED: ReadonlySet<Reported> = new Set([
   "blocked-by-dialog",
   "composer-busy",
   "agent-dead",

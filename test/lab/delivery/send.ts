@@ -4,7 +4,7 @@ import { AgentState, NudgeOutcome } from "../../../internal/gen/gastown/v1/commo
 import { NudgeMode, type SidecarNudgeResponse } from "../../../internal/gen/gastown/v1/sidecar_pb.ts";
 import type { NudgeOutcome as OutcomeName } from "../../../internal/session/types.ts";
 import type { Bed } from "./bed.ts";
-import { isSame, judge, type Observed, type Told, type Verdict } from "./judge.ts";
+import { isSame, judge, type Observed, type Reported, type Verdict } from "./judge.ts";
 import type { MessageKind } from "./messages.ts";
 import type { StateKind } from "./states.ts";
 import type { Target } from "./targets.ts";
@@ -65,7 +65,7 @@ export interface Sample extends Verdict {
   readonly kind: string;
   readonly isSafe: boolean;
   readonly mode: ModeName;
-  readonly told: Told;
+  readonly told: Reported;
   readonly error: string;
   /** For a message that was not submitted: the evidence of its receipt, and the screen right after it. */
   readonly evidence?: string | undefined;

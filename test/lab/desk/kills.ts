@@ -45,14 +45,14 @@ async function crossAndKill(bed: DeskBed, round: number, random: Random): Promis
   await ended;
 }
 
-interface Told {
+interface TranscriptEntry {
   readonly input: string;
   readonly crossing?: { readonly outcome: string };
 }
 
-async function transcriptOf(bed: DeskBed): Promise<readonly Told[]> {
+async function transcriptOf(bed: DeskBed): Promise<readonly TranscriptEntry[]> {
   const { out } = await bed.run(["transcript", "--json"]);
-  return parseJsonLines(out) as unknown as readonly Told[];
+  return parseJsonLines(out) as unknown as readonly TranscriptEntry[];
 }
 
 function arrivedIn(bed: DeskBed): ReadonlyMap<string, number> {
@@ -63,7 +63,7 @@ function arrivedIn(bed: DeskBed): ReadonlyMap<string, number> {
   return counts;
 }
 
-function judge(figures: KillFigures, told: readonly Told[], arrived: ReadonlyMap<string, number>): void {
+function judge(figures: KillFigures, told: readonly TranscriptEntry[], arrived: ReadonlyMap<string, number>): void {
   for (const { input, crossing } of told) {
     const times = arrived.get(input) ?? 0;
     const outcome = crossing?.outcome ?? "none";

@@ -9,14 +9,14 @@ const PREFIX_BYTES = 5;
  * Bounds the memory that partly received messages of one or several servers may hold. Without it, many large responses
  * at a time, each within its own limit, would exhaust the memory of a client shared by many.
  */
-export class AnswerBudget {
+export class ResponseBudget {
   readonly #maxBytes: number;
-  readonly #all: AnswerBudget | undefined;
+  readonly #all: ResponseBudget | undefined;
   readonly #seen = new WeakSet<Http2Session>();
   #heldBytes = 0;
 
   /** `all`: a second budget, in which everything that is counted here is also counted. */
-  constructor(maxBytes: number, all?: AnswerBudget) {
+  constructor(maxBytes: number, all?: ResponseBudget) {
     this.#maxBytes = maxBytes;
     this.#all = all;
   }

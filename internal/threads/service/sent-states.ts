@@ -6,7 +6,7 @@ const MOST_ENDED = 1000;
  * Remembers which state of each item was sent last, so that no state is sent twice in a row. Keeps all open items, and
  * the last 1,000 that have ended.
  */
-export class Told {
+export class SentStates {
   readonly #open = new Map<string, string>();
   readonly #ended = new Map<string, string>();
 
@@ -20,13 +20,13 @@ export class Told {
   }
 
   /** Whether `state` was sent last. */
-  isTold(id: string, state: object): boolean {
+  isLastSent(id: string, state: object): boolean {
     return (this.#open.get(id) ?? this.#ended.get(id)) === hashOf(state);
   }
 
   /** Whether `state` differs from the one that was sent last. If so, records it as sent. */
-  isNews(id: string, state: object, isOpen = true): boolean {
-    if (this.isTold(id, state)) return false;
+  recordIfChanged(id: string, state: object, isOpen = true): boolean {
+    if (this.isLastSent(id, state)) return false;
     this.#open.delete(id);
     this.#ended.delete(id);
     (isOpen ? this.#open : this.#ended).set(id, hashOf(state));

@@ -1,8 +1,8 @@
 import { EventEmitter } from "node:events";
 import type { ClientHttp2Stream } from "node:http2";
 import { describe, expect, it } from "vitest";
-import { AnswerBudget } from "./answer-budget.ts";
 import { enveloped } from "./envelopes.ts";
+import { ResponseBudget } from "./response-budget.ts";
 
 const KIB = 1024;
 
@@ -26,7 +26,7 @@ class Answer extends EventEmitter {
   }
 }
 
-function counted(answer: Answer, budget: AnswerBudget, isFramed = false): AsyncIterator<Buffer> {
+function counted(answer: Answer, budget: ResponseBudget, isFramed = false): AsyncIterator<Buffer> {
   const stream = answer as unknown as ClientHttp2Stream;
   budget.count(stream, isFramed);
   return stream[Symbol.asyncIterator]();
@@ -36,7 +36,7 @@ describe("the memory held by arriving answers", () => {
   const large = () => new Answer(Buffer.alloc(64 * KIB), Buffer.alloc(100 * KIB), Buffer.alloc(100 * KIB));
 
   it("is bounded: an answer that is too large fails, small ones do not, and there is room again when it is closed", async () => {
-    const budget = new AnswerBudget(150 * KIB);
+    const budget = new ResponseBudget(150 * KIB);
     const first = large();
     const reader = counted(first, budget);
     await reader.next();
@@ -53,8 +53,8 @@ describe("the memory held by arriving answers", () => {
   });
 
   it("counts for one server and for all, and for neither if all have too much", async () => {
-    const all = new AnswerBudget(150 * KIB);
-    const [one, other] = [new AnswerBudget(150 * KIB, all), new AnswerBudget(150 * KIB, all)];
+    const all = new ResponseBudget(150 * KIB);
+    const [one, other] = [new ResponseBudget(150 * KIB, all), new ResponseBudget(150 * KIB, all)];
     const [a, b] = [counted(large(), one), counted(large(), other)];
     for (let i = 0; i < 2; i++) await a.next();
     await b.next();
@@ -65,7 +65,7 @@ describe("the memory held by arriving answers", () => {
   it("is that of the incomplete message in a stream, however it is split", async () => {
     const bytes = Buffer.concat([enveloped(Buffer.alloc(100 * KIB)), enveloped(Buffer.alloc(0))]);
     const chunks = [bytes.subarray(0, 3), bytes.subarray(3, 90 * KIB), bytes.subarray(90 * KIB)];
-    const budget = new AnswerBudget(1024 * KIB);
+    const budget = new ResponseBudget(1024 * KIB);
     const reader = counted(new Answer(...chunks, ...chunks), budget, true);
     const held: number[] = [];
     while (!(await reader.next()).done) held.push(budget.heldBytes);
@@ -74,7 +74,7 @@ describe("the memory held by arriving answers", () => {
   });
 
   it("is released by a call whose reader has left", async () => {
-    const budget = new AnswerBudget(1024 * KIB);
+    const budget = new ResponseBudget(1024 * KIB);
     const answer = large();
     const reader = counted(answer, budget);
     for (let i = 0; i < 3; i++) await reader.next();

@@ -1,7 +1,7 @@
 import { EventType, type SessionEvent } from "../../../internal/gen/bridge/v1/bridge_pb.ts";
 
 /** One subscriber's record of a session whose agent prints `line 1 …`, `line 2 …`: by number and by text. */
-export class ToldLines {
+export class ReceivedLines {
   readonly #name: string;
   readonly faults: string[] = [];
   /** How many numbers came again. */
