@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FakeClock, settle } from "../../../test/support/fake-clock.ts";
+import { DomainError } from "../../base/errors.ts";
 import { Serial } from "../../base/serial.ts";
 import { TmuxUnavailableError } from "../../tmux/pane/errors.ts";
 import { AttachKeys, type AttachPane } from "./attach-keys.ts";
@@ -13,6 +14,8 @@ class Desk {
   interrupts = 0;
   answer: () => Promise<"sent" | "refused"> = () => Promise.resolve("sent");
   hasPane = true;
+  /** How often the agent has been started. */
+  life = 1;
   readonly keys: AttachKeys;
   readonly stop = new AbortController();
   #running: Promise<void> | undefined;
@@ -49,8 +52,10 @@ class Desk {
   /** As `PaneAccess` waits. */
   #paneWait(pane: AttachPane) {
     const end = this.clock.monotonicMs() + 5000;
+    const { life } = this;
     return async (signal: AbortSignal) => {
       while (!this.hasPane && this.clock.monotonicMs() < end) await this.clock.sleep(20, signal);
+      if (this.life !== life) throw new DomainError("unavailable", "the agent was started again");
       return this.hasPane ? pane : undefined;
     };
   }
@@ -195,6 +200,28 @@ describe("keys while tmux is away", () => {
     await settle();
     await desk.end();
     expect([desk.written, desk.lost, desk.clock.sleeping]).toEqual([[], [], 0]);
+  });
+});
+
+describe("keys while the agent restarts", () => {
+  it("are dropped: the new agent gets only those that are typed after its start", async () => {
+    desk.answer = () => Promise.resolve("refused");
+    await desk.push("to the dead agent");
+    await settle();
+    expect(desk.written.splice(0)).toEqual(["to the dead agent"]);
+    desk.hasPane = false;
+    await desk.push("while it");
+    await desk.push(" starts");
+    await settle();
+    desk.answer = () => Promise.resolve("sent");
+    desk.life++;
+    desk.hasPane = true;
+    await desk.clock.advance(20);
+    expect([desk.written, desk.keys.isWaiting]).toEqual([[], false]);
+    await desk.push("to the new agent");
+    await settle();
+    expect(desk.written).toEqual(["to the new agent"]);
+    expect(desk.lost).toEqual(["the agent is dead", "the agent was started again"]);
   });
 });
 

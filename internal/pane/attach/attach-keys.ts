@@ -20,7 +20,7 @@ export interface AttachKeysDeps {
   readonly mailbox: Pick<Mailbox, "exclusively" | "interrupt">;
   /** As in `AttachDeps`. */
   readonly paneForCall: () => PaneWait;
-  /** Called for each piece of keys that was dropped. */
+  /** Called when keys were dropped. */
   readonly lost: (why: string) => void;
 }
 
@@ -151,6 +151,7 @@ export class AttachKeys {
   async #write(signal: AbortSignal, write: (pane: AttachPane) => Promise<"sent" | "pasted" | NotTyped>): Promise<void> {
     try {
       const pane = await this.#pane(signal);
+      if (pane === "restarted") return this.#dropForRestart();
       if (pane === undefined) return this.#deps.lost("tmux is away");
       const answer = await write(pane);
       if (answer === "refused") this.#deps.lost("the agent is dead");
@@ -162,13 +163,22 @@ export class AttachKeys {
     }
   }
 
-  async #pane(signal: AbortSignal): Promise<AttachPane | undefined> {
+  /** Keys that wait were typed for the earlier agent. */
+  #dropForRestart(): void {
+    this.#drop(this.#pending.length);
+    this.#deps.lost("the agent was started again");
+  }
+
+  async #pane(signal: AbortSignal): Promise<AttachPane | "restarted" | undefined> {
     this.#paneWait ??= this.#deps.paneForCall();
     let isOver = true;
     try {
       const pane = await this.#paneWait(signal);
       isOver = pane !== undefined;
       return pane;
+    } catch (err) {
+      if (err instanceof DomainError && !signal.aborted) return "restarted";
+      throw err;
     } finally {
       if (isOver) this.#paneWait = undefined;
     }
