@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
 import { dirname, isAbsolute, join } from "node:path";
 import { openPrivateFolder } from "../../internal/files/private-folder.ts";
+import { MAX_SOCKET_PATH_BYTES } from "../../internal/files/temporary-folder.ts";
+import { LONGEST_SOCKET } from "../../internal/providers/terminal/terminal-folder.ts";
 
-/** The kernel limits a socket's path to 107 bytes; this is the share of the sessions' folder. */
-const MAX_PATH_BYTES = 80;
+const MAX_PATH_BYTES = MAX_SOCKET_PATH_BYTES - `/${LONGEST_SOCKET}`.length;
 
 /**
  * Makes the parent folder of terminal sessions' folders.

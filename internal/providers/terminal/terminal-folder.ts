@@ -36,6 +36,8 @@ const STATE = "s";
 const REMOVE_ROUNDS = 50;
 /** Names are short, because the length of a socket's path is limited. */
 const NAME_CHARS = 10;
+/** The longest path of a socket below the common folder. */
+export const LONGEST_SOCKET = `${"X".repeat(NAME_CHARS)}/${STATE}/control.sock`;
 const RECORD = "session.json";
 /** The socket of a killed server accepts connections until the kernel closes it; a running server keeps them open. */
 const KEPT_MS = 500;

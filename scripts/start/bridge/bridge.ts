@@ -5,13 +5,13 @@ import { printable } from "../../../internal/base/printable-text.ts";
 import { runTasks } from "../../../internal/base/task-group.ts";
 import { Output } from "../../../internal/cli/output.ts";
 import type { MainContext } from "../../../internal/cli/run-main.ts";
-import { makeTemporaryFolder } from "../../../internal/files/temporary-folder.ts";
 import { nodeCommand } from "../agent-command.ts";
 import { runChild } from "../child-program.ts";
 import { nextSteps } from "./next-steps.ts";
 import { throwawayTrust } from "./throwaway-trust.ts";
 import { bridgeTour, untilServing } from "./tour.ts";
 import { tourClient } from "./tour-client.ts";
+import { makeTourFolder } from "./tour-folder.ts";
 
 export interface BridgeTourOptions {
   /** The folder of the clone. */
@@ -32,7 +32,7 @@ const FAVOURITE_PORT = 9445;
 export async function startBridge(context: MainContext, { root, env, once }: BridgeTourOptions): Promise<number> {
   const { clock, signal, stdout } = context;
   const out = new Output(stdout, context.env);
-  const folder = await makeTemporaryFolder("gt-bridge-");
+  const folder = await makeTourFolder();
   try {
     const port = await freePort();
     out.line(printable`making a CA, certificates, a token key and bridge.yaml in ${folder} …`);
