@@ -1,8 +1,7 @@
-import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import type { ThreadTools } from "../../internal/agents/thread-tools.ts";
 import { DomainError } from "../../internal/base/errors.ts";
+import { ownProgram } from "../../internal/cli/own-program.ts";
 import { readRegularFileSync } from "../../internal/files/regular-file.ts";
 import { systemReason } from "../../internal/files/system-reason.ts";
 import { checkServerUrl } from "../../internal/threads/client/server-url.ts";
@@ -12,9 +11,6 @@ interface Values {
   readonly "threads-token"?: string;
   readonly "threads-ca"?: string;
 }
-
-/** The file of `gt`: beside this program's sources, or beside its bundle. */
-const FILES = ["../gt/main.ts", "./gt.mjs"];
 
 /**
  * The agent's thread tools, if both a server and a token are set; undefined if either is missing, since the environment
@@ -37,7 +33,9 @@ export function readThreadsFlags(values: Values, ownFlags: readonly string[]): T
     GT_THREADS_TOKEN_FILE: resolve(token),
     ...(ca && { GT_THREADS_CA: resolve(ca) }),
   };
-  return { command: [...gtCommand(), "threads", "mcp"], env };
+  // Without a shipped gt, the one on PATH.
+  const command = ownProgram("gt") ?? ["gt"];
+  return { command: [...command, "threads", "mcp"], env };
 }
 
 /**
@@ -55,10 +53,4 @@ export function missingForTools({ env }: ThreadTools): { readonly file: string; 
     }
   }
   return undefined;
-}
-
-/** The command of the `gt` that is shipped with this program; if none is, of the `gt` on PATH. */
-function gtCommand(): readonly [string, ...string[]] {
-  const file = FILES.map((path) => fileURLToPath(new URL(path, import.meta.url))).find((path) => existsSync(path));
-  return file === undefined ? ["gt"] : [process.execPath, "--disable-warning=ExperimentalWarning", file];
 }
