@@ -214,9 +214,9 @@ describe("nudge", () => {
   });
 
   it("is refused at once by another program, and of unknown outcome if a proxy fails", async () => {
-    const answering = (answer: string) => {
+    const answering = (answer: string, code = Code.Unknown) => {
       const nudged = () => {
-        throw new ConnectError(answer, Code.Unknown);
+        throw new ConnectError(answer, code);
       };
       return backend({ nudge: nudged }, domainErrorOf).nudge(nudge, signal);
     };
@@ -226,6 +226,9 @@ describe("nudge", () => {
       await expect(failed).rejects.toThrow(`127.0.0.1:9090: does not speak Connect: ${answer}`);
       await expect(failed).rejects.not.toBeInstanceOf(NudgeInterruptedError);
     }
+    const other = answering("unknown service gastown.v1.SidecarService", Code.Unimplemented);
+    await expect(other).rejects.toThrow("127.0.0.1:9090: does not serve this API: unknown service");
+    await expect(other).rejects.not.toBeInstanceOf(NudgeInterruptedError);
     await expect(answering("HTTP 500")).rejects.toBeInstanceOf(NudgeInterruptedError);
   });
 });

@@ -21,7 +21,8 @@ const table: [ErrorKind, Code][] = [
 describe.each(table)("%s", (kind, code) => {
   it("has its own code in both directions", () => {
     expect(codeOfKind(kind)).toBe(code);
-    expect(domainErrorOf(new ConnectError("no", code))).toMatchObject({ kind, message: "no" });
+    const message = kind === "unimplemented" ? "method Do not implemented" : "no";
+    expect(domainErrorOf(new ConnectError(message, code))).toMatchObject({ kind, message });
   });
 
   it("is received with its kind, message and fields", () => {
@@ -49,6 +50,26 @@ it("takes a server that lacks the service for one that is not there, and not one
     domainErrorOf(connectErrorOf(new DomainError("unimplemented", "this server lacks it", { fields })));
   expect(lacks({ service: "a.B" })).toMatchObject({ kind: "unavailable", message: "this server lacks it" });
   expect(lacks({})).toMatchObject({ kind: "unimplemented" });
+});
+
+it.each([
+  ["grpc-go", "unknown service a.B"],
+  ["grpc-java and grpc-python", "Method not found!"],
+  ["grpc-js", "The server does not implement the method /a.B/Do"],
+  ["grpc-dotnet", "Service is unimplemented."],
+  ["grpc-core and tonic", ""],
+])("takes the answer of another vendor's server (%s) for a server that is not there", (_, answer) => {
+  const message = `does not serve this API: ${answer || "it gives no reason"}`;
+  expect(domainErrorOf(new ConnectError(answer, Code.Unimplemented))).toMatchObject({ kind: "unavailable", message });
+});
+
+it.each([
+  ["grpc-go", "unknown method Do for service a.B"],
+  ["grpc-go's generated code", "method Do not implemented"],
+  ["grpc-java's generated code", "Method a.B/Do is unimplemented"],
+  ["connect-go's generated code", "a.B.Do is not implemented"],
+])("keeps the answer of another vendor's server (%s) that lacks the method only", (_, answer) => {
+  expect(domainErrorOf(new ConnectError(answer, Code.Unimplemented))).toMatchObject({ kind: "unimplemented" });
 });
 
 it.each([Code.Internal, Code.Unknown, Code.DataLoss])("keeps the other side's bug (code %d) unchanged", (code) => {

@@ -31,6 +31,9 @@ const KINDS: ReadonlyMap<Code, ErrorKind> = new Map([
   [Code.Aborted, "unavailable"], // connect-node's code for a connection that was cut
 ]);
 
+/** The messages of other vendors' servers that have the service, but not the method. */
+const LACKS_METHOD = /unknown method|method\b.*(?:not implemented|is unimplemented)|is not implemented/i;
+
 /** The messages for answers that are not of the protocol: those of another program, or of a proxy. */
 const FOREIGN_ANSWER = /^(?:HTTP \d{3}$|unsupported content type )/;
 
@@ -90,14 +93,19 @@ export function domainErrorOf(err: unknown): unknown {
   if (!(err instanceof ConnectError)) return err;
   const kind = KINDS.get(err.code);
   if ((kind === undefined || kind === "unimplemented") && isForeignAnswer(err)) {
-    return new DomainError("unavailable", `does not speak Connect: ${err.rawMessage}`, { cause: err });
+    const why = FOREIGN_ANSWER.test(err.rawMessage) ? "does not speak Connect" : "does not serve this API";
+    return new DomainError("unavailable", `${why}: ${err.rawMessage || "it gives no reason"}`, { cause: err });
   }
   return kind ? new DomainError(kind, err.rawMessage, { cause: err }) : err;
 }
 
-/** Whether the answer of a failed call is not of the protocol, so that no server of ours may have taken the call. */
-export function isForeignAnswer(err: ConnectError): boolean {
-  return err.details.length === 0 && FOREIGN_ANSWER.test(err.rawMessage);
+/**
+ * Whether a failed call was answered by a program that does not speak the protocol, or by another vendor's server that
+ * lacks the service, so that no server of ours may have taken the call.
+ */
+export function isForeignAnswer({ code, details, rawMessage }: ConnectError): boolean {
+  if (details.length > 0) return false; // ours sends details with every error
+  return FOREIGN_ANSWER.test(rawMessage) || (code === Code.Unimplemented && !LACKS_METHOD.test(rawMessage));
 }
 
 function sentFailureOf(err: ConnectError): { kind: ErrorKind; message: string; fields: ErrorFields } | undefined {
