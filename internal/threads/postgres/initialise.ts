@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { chownSync, renameSync, rmSync } from "node:fs";
+import { chmodSync, chownSync, cpSync, mkdtempSync, renameSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DomainError } from "../../base/errors.ts";
 import { makeFolders } from "../../files/make-folders.ts";
@@ -9,13 +10,15 @@ import type { SystemUser } from "./system-user.ts";
 /** initdb waits for the disk, which takes minutes while other programs write to it. */
 const INIT_MS = 600_000;
 const MAX_TEXT = 4000;
+/** Characters that initdb does not quote in its own path, when it starts `postgres` through a shell. */
+const UNQUOTED = /["$`\\]/;
 
 /**
  * Creates the data folder of a new PostgreSQL atomically: an interrupted attempt is started over.
  * @throws DomainError `unavailable` with the last line of initdb's output
  */
 export async function initialise(
-  { bin }: PostgresPrograms,
+  programs: PostgresPrograms,
   user: SystemUser,
   data: string,
   signal: AbortSignal,
@@ -24,6 +27,8 @@ export async function initialise(
   rmSync(part, { recursive: true, force: true });
   makeFolders(part);
   if (process.getuid?.() === 0) chownSync(part, user.uid, user.gid);
+  using usable = usableByShell(programs);
+  const { bin } = usable;
   // The socket's folder is private, so every client that reaches the socket is trusted.
   const flags = ["-D", part, "-U", "threads", "--auth=trust", "--no-locale", "-E", "UTF8", "--no-instructions"];
   // If this process is out of descriptors, the child has no streams.
@@ -53,4 +58,21 @@ export async function initialise(
     throw new DomainError("unavailable", `initdb failed (${how}): ${line}`, { fields: { problem: "no-postgres" } });
   }
   renameSync(part, data);
+}
+
+/** The folder of the programs or, if a shell would misread its path, of a copy in /tmp, which is removed again. */
+function usableByShell({ bin, home }: PostgresPrograms): Disposable & { readonly bin: string } {
+  if (home === undefined || !UNQUOTED.test(bin)) return { bin, [Symbol.dispose]: () => {} };
+  const folder = mkdtempSync(join(tmpdir(), "gt-threads-initdb-"));
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  try {
+    chmodSync(folder, 0o711);
+    const copy = join(folder, "programs");
+    cpSync(home, copy, { recursive: true, verbatimSymlinks: true });
+    chmodSync(copy, 0o755);
+    return { bin: join(copy, "bin"), [Symbol.dispose]: remove };
+  } catch (err) {
+    remove();
+    throw err;
+  }
 }

@@ -175,7 +175,8 @@ export class PostgresServer implements Task {
 function argumentsOf(data: string, sockets: string): readonly string[] {
   const settings = {
     listen_addresses: "",
-    unix_socket_directories: sockets,
+    // A list: the quotes keep a comma in the path.
+    unix_socket_directories: `"${sockets.replaceAll('"', '""')}"`,
     unix_socket_permissions: "0700",
     shared_buffers: "32MB",
     max_connections: "60",
