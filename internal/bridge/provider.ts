@@ -49,7 +49,7 @@ export type AgentEvent =
   /** Output that could not be turned into text: at least this many bytes, e.g. the rest of an overlong line. */
   | { readonly type: "lost"; readonly stream: "stdout" | "stderr"; readonly bytes: number; readonly reason: string }
   /** The last event. `error`: the agent failed, or ended unexpectedly with this message. */
-  | { readonly type: "ended"; readonly error?: string | undefined; readonly exitCode?: number };
+  | { readonly type: "ended"; readonly error?: string | undefined; readonly exitCode?: number | undefined };
 
 export interface AgentInput {
   readonly text: string;

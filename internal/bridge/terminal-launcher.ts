@@ -13,8 +13,8 @@ export interface TerminalConfig extends SessionConfig {
 
 /** The end of a session. `error`: why it failed, a sentence for a person. */
 export interface TerminalEnd {
-  readonly error?: string;
-  readonly exitCode?: number;
+  readonly error?: string | undefined;
+  readonly exitCode?: number | undefined;
   /** The end was not observed: the session's last event, if there is one, states how the session ended. */
   readonly isUnknown?: true;
 }

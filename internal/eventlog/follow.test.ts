@@ -126,8 +126,7 @@ class World {
       if (this.journalWorks) this.journal = reservation;
       return this.journalWorks;
     };
-    const before = this.journal === undefined ? {} : { before: this.journal };
-    return new EventLog<number>({ keep }, { maxEvents: this.maxEvents, maxBytes: 1e9, ...before });
+    return new EventLog<number>({ keep }, { maxEvents: this.maxEvents, maxBytes: 1e9, before: this.journal });
   }
 
   append(count: number): void {
@@ -193,8 +192,7 @@ class Reader {
     const { log } = this.#world;
     if (this.#position?.epoch !== log.epoch) this.#position = undefined;
     const stop = new AbortController();
-    const request = this.#position === undefined ? {} : { after: this.#position.seq };
-    const events = follow(log, { ...request, epoch: this.#position?.epoch ?? "" }, stop.signal);
+    const events = follow(log, { after: this.#position?.seq, epoch: this.#position?.epoch ?? "" }, stop.signal);
     this.#position ??= { epoch: log.epoch, seq: log.oldest - 1n };
     this.#open = { events, stop };
     return this.#open;

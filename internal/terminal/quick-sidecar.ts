@@ -10,10 +10,10 @@ export interface QuickSidecarOptions {
   readonly host: string;
   readonly port: number;
   /** The path of a unix socket to connect to instead. */
-  readonly path?: string;
+  readonly path?: string | undefined;
   /** For TLS: the certificates, and how the server's certificate is checked. */
   readonly tls?: ConnectionOptions | undefined;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
 const SERVICE = "/gastown.v1.SidecarService/";

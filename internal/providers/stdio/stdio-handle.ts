@@ -228,10 +228,10 @@ export class StdioHandle implements SessionHandle {
 
   /** The error contains the agent's last line on stderr, for people who do not read its events. */
   #endedEvent(end: ProcessEnd): AgentEvent {
-    const exitCode = end.code === undefined ? {} : { exitCode: end.code };
-    if (this.#isStopping || (end.code === 0 && !this.#isMuted)) return { type: "ended", ...exitCode };
+    const { code: exitCode } = end;
+    if (this.#isStopping || (exitCode === 0 && !this.#isMuted)) return { type: "ended", exitCode };
     const how = this.#isMuted ? "the agent closed its output, and was stopped" : describe(end);
-    return { type: "ended", error: `${how}${lastWords(this.#output.lastError, this.#redactor)}`, ...exitCode };
+    return { type: "ended", error: `${how}${lastWords(this.#output.lastError, this.#redactor)}`, exitCode };
   }
 
   #withoutSecrets(err: unknown): unknown {

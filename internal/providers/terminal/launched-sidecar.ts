@@ -160,8 +160,7 @@ export class LaunchedSidecar implements LaunchedTerminal {
 function endOf(end: SidecarEnd, wasStopped: boolean): TerminalEnd {
   const { code, signal } = end;
   if (code === undefined && signal === undefined) return wasStopped ? {} : { isUnknown: true };
-  const exit = code === undefined ? {} : { exitCode: code };
-  if (wasStopped || code === 0) return exit;
+  if (wasStopped || code === 0) return { exitCode: code };
   const error = signal === undefined ? `the agent ended with exit code ${code}` : `its sidecar was ended by ${signal}`;
-  return { ...exit, error };
+  return { exitCode: code, error };
 }

@@ -23,9 +23,8 @@ export function eventMethods({ clock, events, identity, provider }: EventService
   const session = { sessionId, projectId: project, provider };
   return {
     async *streamEvents(request: SidecarStreamEventsRequest, context: HandlerContext) {
-      const { afterSeq, subscriberId: subscriber, epoch: wanted } = request;
-      const after = afterSeq === undefined ? {} : { after: afterSeq };
-      const followed = events.follow({ ...after, subscriber, owner: ownerOf(context), epoch: wanted }, context.signal);
+      const { afterSeq: after, subscriberId: subscriber, epoch } = request;
+      const followed = events.follow({ after, subscriber, owner: ownerOf(context), epoch }, context.signal);
       sendHead(context);
       for await (const each of followed) yield eventMessage(each, session, clock.now());
     },

@@ -31,8 +31,7 @@ const CLAUDE_VERSION = /^\d+\.\d+\.\d+$/;
  */
 export function chooseProgram(signs: ProgramSigns): ProgramChoice {
   const seen = seenProgram(signs);
-  const pid = seen === undefined ? {} : { pid: seen.pid };
-  if (signs.asked !== undefined) return { profile: signs.asked, ...pid };
+  if (signs.asked !== undefined) return { profile: signs.asked, pid: seen?.pid };
   if (isShell(signs.currentCommand) && seen === undefined && !runsCommand(signs)) {
     return {
       profile: knownName(signs.named) ?? "generic",
@@ -41,7 +40,7 @@ export function chooseProgram(signs: ProgramSigns): ProgramChoice {
   }
   const profile =
     seen?.profile ?? knownName(signs.named) ?? (CLAUDE_VERSION.test(signs.currentCommand) ? "claude" : "generic");
-  return { profile, ...pid };
+  return { profile, pid: seen?.pid };
 }
 
 /**

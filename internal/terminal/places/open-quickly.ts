@@ -20,8 +20,8 @@ export async function openQuickly(place: SidecarPlace, config: PlaceConfig, cloc
   const tls = await tlsOf(place, config);
   checkWay(place, config, tls !== undefined);
   const { host, port, path } = place;
-  const way = path === undefined ? {} : { path, headers: senderHeaders(config.env) };
-  const quick = new QuickSidecar({ host, port, ...way, tls }, clock);
+  const headers = path === undefined ? undefined : senderHeaders(config.env);
+  const quick = new QuickSidecar({ host, port, path, headers, tls }, clock);
   return quickBackend(placeAuthority(place), quick, full);
 }
 

@@ -34,7 +34,7 @@ export interface GuardState {
   /** When agents posted within the last hour, ms. */
   readonly times: readonly number[];
   /** While the thread is blocked: the agent that blocked it, or `guard`. */
-  readonly blockedBy?: string;
+  readonly blockedBy?: string | undefined;
 }
 
 export interface Thread {

@@ -155,12 +155,9 @@ async function guarded(
   const { state, rule } = guard(thread.guard, seen, policy);
   const isBlocked = thread.status === "blocked";
   // A blocked thread stays blocked by the same agent; only the counters change.
-  await tx.saveGuard(thread.threadId, isBlocked ? { ...state, ...blocker(thread.guard.blockedBy) } : state);
+  const kept = isBlocked ? { ...state, blockedBy: thread.guard.blockedBy ?? state.blockedBy } : state;
+  await tx.saveGuard(thread.threadId, kept);
   return isBlocked ? undefined : rule;
-}
-
-function blocker(blockedBy: string | undefined) {
-  return blockedBy === undefined ? {} : { blockedBy };
 }
 
 async function blockLoop(tx: Tx, caller: Principal, { thread, participants }: Opened, rule: GuardRule): Promise<void> {
