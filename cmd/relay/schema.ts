@@ -24,6 +24,8 @@ const MIB = 1024 * 1024;
 export const MOST_MESSAGE_BYTES = MIB - 64 * 1024;
 
 const isPlainSubject = (subject: string) => /^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$/.test(subject);
+const isVariableName = (variable: string) => !variable.includes("=");
+const variableValue = z.string("must be text").refine((value) => !value.includes("\0"), "must be text without NUL");
 const isVariablePattern = (pattern: string) => /^[A-Za-z_][A-Za-z0-9_]*\*?$/.test(pattern);
 
 const name = (what: string) => text(`${what} of letters, digits, _ and -`, isName);
@@ -73,7 +75,9 @@ const values = block({
   /** The program and arguments of a child. */
   command: listOf(text(), "a list of words: the program and its arguments").optional(),
   /** Variables of a child, in addition to those that every child gets. */
-  env: z.record(text("a name"), z.string("must be text"), "must be a block of names and texts").optional(),
+  env: z
+    .record(text("a name without =", isVariableName), variableValue, "must be a block of names and texts")
+    .optional(),
   /** Names of variables of the relay that a child gets. A final `*` stands for any rest. */
   pass_env: listOf(text("a name, which may end in *", isVariablePattern), "a list of names").default([]),
   /** The most agents of the role at a time. */

@@ -24,6 +24,7 @@ beforeAll(async () => {
     coding: agent({ env: { ACP_AGENT_LOG: log("coding"), SAID: "in the file" }, pass_env: ["GIVEN_*"] }),
     broken: agent({ env: { ACP_AGENT_ENDS: "7" } }),
     missing: { link: "stdio", command: ["/no/such/program"] },
+    filed: agent({ repo_path: AGENT }),
     single: agent({ max_agents: 1 }),
   });
 });
@@ -123,6 +124,14 @@ describe.concurrent("an ACP agent as a child of the relay", () => {
     });
   });
 
+  it("whose working folder is a file fails the work", async () => {
+    await coordinator.work("file", task("f1", "hello", "filed"), { role: "filed" });
+    const [result] = await coordinator.results("file", 1, "filed");
+    expect(result?.body["payload"]).toMatchObject({
+      ...{ reason: "agent_lost", error: `cannot start ${process.execPath}: ENOTDIR` },
+    });
+  });
+
   it("is stopped for another session's agent at the role's limit", async () => {
     for (const session of ["one", "two", "three"]) {
       await coordinator.work(session, task("s1", "hello", "single"), { role: "single" });
@@ -177,7 +186,12 @@ it("two relays with the same role do each work once", async () => {
 
 it("check reports the faults of a role's child by line", async () => {
   const file = join(folder, "wrong.yaml");
-  await writeFile(file, "roles:\n  a: { link: stdio }\n  b: { link: stdin }\n  c: { link: stdio, command: run me }\n");
+  const variables = '{ "A=B": x, C: "y\\0z" }';
+  await writeFile(
+    file,
+    "roles:\n  a: { link: stdio }\n  b: { link: stdin }\n  c: { link: stdio, command: run me }\n" +
+      `  d: { link: stdio, command: [run], env: ${variables} }\n`,
+  );
   const { code, stdout, stderr } = await runRelay(["check", "--config", file]);
   expect(code).toBe(2);
   expect(stdout + stderr).toContain(`${file}:2: roles.a.link: stdio needs a command`);
@@ -185,4 +199,6 @@ it("check reports the faults of a role's child by line", async () => {
   expect(stdout + stderr).toContain(
     `${file}:4: roles.c.command: must be a list of words: the program and its arguments`,
   );
+  expect(stdout + stderr).toContain(`${file}:5: roles.d.env.A=B: must be a name without =`);
+  expect(stdout + stderr).toContain(`${file}:5: roles.d.env.C: must be text without NUL`);
 });

@@ -72,19 +72,20 @@ export class AgentProcess {
    * @throws DomainError `precondition` for a program that cannot be executed, `unavailable` when the system has no room
    */
   static async start(clock: Clock, command: AgentCommand, sink: OutputSink): Promise<AgentProcess> {
-    const child = spawn(command.program, command.args, {
-      cwd: command.cwd,
-      env: { ...command.env },
-      stdio: "pipe",
-      detached: true,
-      ...idsOf(command.user),
-    });
     try {
+      // It throws some errors, such as ENOTDIR and E2BIG, and emits others.
+      const child = spawn(command.program, command.args, {
+        cwd: command.cwd,
+        env: { ...command.env },
+        stdio: "pipe",
+        detached: true,
+        ...idsOf(command.user),
+      });
       await once(child, "spawn");
+      return new AgentProcess(clock, child, child.pid ?? 0, sink);
     } catch (err) {
       throw startFailure(command.program, err as NodeJS.ErrnoException);
     }
-    return new AgentProcess(clock, child, child.pid ?? 0, sink);
   }
 
   get pid(): number {
