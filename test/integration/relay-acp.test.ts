@@ -144,6 +144,20 @@ describe("an agent that dials in by itself", () => {
     });
   });
 
+  it.each<[string, number, object]>([
+    ["answers with another version", 1, { protocolVersion: 2, capabilities: { session: {} } }],
+    ["names no session", 2, { protocolVersion: 1, agentCapabilities: {} }],
+  ])("that %s fails its work without a prompt", async (what, requests, initialized) => {
+    const session = what.replaceAll(" ", "-");
+    using agent = SeedAgent.begin(url, { session, protocols: ["acp.v1"] });
+    agent.answer = ({ method }) => (method === "initialize" ? initialized : {});
+    await agent.request(1);
+    await coordinator.work(session, task("w1", "hello"));
+    const [result] = await coordinator.results(session, 1);
+    expect(result?.body["payload"]).toMatchObject({ reason: "agent_protocol", code: -32006 });
+    expect(agent.requests).toHaveLength(requests);
+  });
+
   it("with MCP is initialized, and sampled with MCP's parameters", async () => {
     using agent = SeedAgent.begin(url, { session: "mcp", protocols: ["mcp.sampling.2025-11-25"] });
     await until("the connection", 60_000, () => agent.socket.readyState === agent.socket.OPEN || undefined);

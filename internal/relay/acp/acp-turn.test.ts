@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { answerOfPrompt, chunkText, promptBlocks } from "./acp-turn.ts";
+import { answerOfPrompt, chunkText, promptBlocks, speaksVersion1 } from "./acp-turn.ts";
 
 const work = (type: string, payload: Record<string, never> | object) =>
   ({ id: "1", hash: "h", type, payload }) as never;
@@ -17,6 +17,11 @@ it("reads the answer's text from message chunks only", () => {
   const chunk = (kind: string) => ({ sessionUpdate: kind, content: { type: "text", text: "x" } });
   expect(chunkText(chunk("agent_message_chunk"))).toBe("x");
   expect(chunkText(chunk("agent_thought_chunk"))).toBeUndefined();
+});
+
+it("recognises an agent of another version", () => {
+  const agents = [{ protocolVersion: 1 }, {}, null, { protocolVersion: 2 }, { protocolVersion: "1" }];
+  expect(agents.map(speaksVersion1)).toEqual([true, true, true, false, false]);
 });
 
 describe("the end of a turn", () => {

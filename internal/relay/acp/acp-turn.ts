@@ -10,6 +10,12 @@ export const INITIALIZE = {
   clientInfo: { name: "gastown-relay", version: "1" },
 };
 
+/** False if the agent answered `initialize` with another version. */
+export function speaksVersion1(initialized: ExactJson): boolean {
+  const version = isObject(initialized) ? member(initialized, "protocolVersion") : undefined;
+  return version === undefined || version === 1;
+}
+
 /** The content blocks of an ACP prompt. */
 export function promptBlocks({ type, payload }: WorkMessage): readonly ExactJson[] {
   const prompt = member(payload, "prompt");

@@ -17,6 +17,13 @@ export class RpcFailure extends DomainError {
   }
 }
 
+/** The peer's result of a call violates its protocol. */
+export class ProtocolViolation extends DomainError {
+  constructor(message: string) {
+    super("unavailable", message);
+  }
+}
+
 /** Calls that the peer has not answered. Their ids are numbers that this class assigns. */
 export class RpcCalls {
   readonly #open = new Map<number, (frame: Response) => void>();

@@ -7,7 +7,7 @@ import { errorFrame, METHOD_NOT_FOUND, type RpcFrame, readFrame } from "../acp/j
 import { type ExactJson, isObject, type JsonObject, member, writeJson } from "../acp/json-text.ts";
 import type { PermissionOutcome } from "../acp/permission-choice.ts";
 import { failure } from "../acp/result-parts.ts";
-import { RpcCalls, RpcFailure } from "../acp/rpc-calls.ts";
+import { ProtocolViolation, RpcCalls, RpcFailure } from "../acp/rpc-calls.ts";
 import { answerOfError } from "../acp/sampling-answer.ts";
 import { AgentLost } from "../lanes/agent-lost.ts";
 import type { LinkAnswer, Prompt } from "../lanes/link.ts";
@@ -119,8 +119,10 @@ export class AcpConnection {
       return { session: await withTimeout(this.#deps.clock, createTimeoutMs, "creating the agent's session", ready) };
     } catch (err) {
       if (err instanceof RpcFailure) return { answer: answerOfFailure(err) };
-      if (!(err instanceof DomainError) || err.kind !== "deadline") throw err;
-      return { answer: { parts: [failure("deadline", err.message)], exchange: undefined } };
+      if (!(err instanceof DomainError)) throw err;
+      if (!(err instanceof ProtocolViolation) && err.kind !== "deadline") throw err;
+      const reason = err instanceof ProtocolViolation ? "agent_protocol" : "deadline";
+      return { answer: { parts: [failure(reason, err.message)], exchange: undefined } };
     }
   }
 

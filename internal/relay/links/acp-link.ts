@@ -1,7 +1,7 @@
-import { answerOfPrompt, chunkText, INITIALIZE } from "../acp/acp-turn.ts";
+import { answerOfPrompt, chunkText, INITIALIZE, speaksVersion1 } from "../acp/acp-turn.ts";
 import { type ExactJson, isObject, type JsonObject, member } from "../acp/json-text.ts";
 import { ANSWER_TOO_LARGE } from "../acp/result-parts.ts";
-import { RpcFailure } from "../acp/rpc-calls.ts";
+import { ProtocolViolation, RpcFailure } from "../acp/rpc-calls.ts";
 import { canBeSteered, steering, steerOutcome } from "../acp/steering.ts";
 import { continuesConversation } from "../acp/user-message.ts";
 import { sessionIdIn, type WayBack, waysBack } from "../acp/way-back.ts";
@@ -119,12 +119,13 @@ export class AcpLink implements LaneLink {
   async #sessionFor({ work, agentSession }: Prompt): Promise<string> {
     const place = { cwd: this.#options.cwd, mcpServers: [] };
     const initialized = await this.#connection.initialize();
+    if (!speaksVersion1(initialized)) throw new ProtocolViolation("the agent does not speak version 1");
     if (this.#session !== undefined && continuesConversation(work)) return this.#session;
     const isKnown = agentSession !== undefined && continuesConversation(work);
     const known = isKnown && (await this.#reopened(agentSession, waysBack(initialized), place));
     if (known) return known;
     const id = sessionIdIn(await this.#connection.calls.call("session/new", place));
-    if (id === undefined) throw new RpcFailure("session/new", { message: "the agent named no session" });
+    if (id === undefined) throw new ProtocolViolation("the agent named no session");
     return id;
   }
 

@@ -11,8 +11,7 @@ import {
   toolCallIn,
 } from "../acp/acp2-turn.ts";
 import { isObject, type JsonObject, member } from "../acp/json-text.ts";
-import { failure } from "../acp/result-parts.ts";
-import { RpcFailure } from "../acp/rpc-calls.ts";
+import { ProtocolViolation, RpcFailure } from "../acp/rpc-calls.ts";
 import { continuesConversation } from "../acp/user-message.ts";
 import { sessionIdIn } from "../acp/way-back.ts";
 import type { LaneLink, LinkAnswer, Prompt } from "../lanes/link.ts";
@@ -84,9 +83,6 @@ export class Acp2Link implements LaneLink {
       const opened = await this.#connection.opened(this.#sessionFor(prompt), signal);
       if ("answer" in opened) return opened.answer;
       const { session } = opened;
-      if (session === undefined) {
-        return { parts: [failure("agent_protocol", "the agent does not speak version 2")], exchange: undefined };
-      }
       if (session !== this.#session && session !== this.#opening) this.#isBusy = false;
       this.#session = session;
       return undefined;
@@ -122,16 +118,17 @@ export class Acp2Link implements LaneLink {
 
   /**
    * For work that continues the conversation, the open session, or an earlier connection's session if the agent can
-   * open it again. Otherwise, or if there is neither, a new session. Undefined: the agent does not speak version 2.
+   * open it again. Otherwise, or if there is neither, a new session.
    */
-  async #sessionFor({ work, agentSession }: Prompt): Promise<string | undefined> {
-    if (!speaksVersion2(await this.#connection.initialize())) return undefined;
+  async #sessionFor({ work, agentSession }: Prompt): Promise<string> {
+    const initialized = await this.#connection.initialize();
+    if (!speaksVersion2(initialized)) throw new ProtocolViolation("the agent does not speak version 2");
     const { cwd } = this.#options;
     const continues = continuesConversation(work);
     if (this.#session !== undefined && continues) return this.#session;
     if (agentSession !== undefined && continues && (await this.#isReopened(agentSession))) return agentSession;
     const id = sessionIdIn(await this.#connection.calls.call("session/new", { cwd, mcpServers: [] }));
-    if (id === undefined) throw new RpcFailure("session/new", { message: "the agent named no session" });
+    if (id === undefined) throw new ProtocolViolation("the agent named no session");
     return id;
   }
 
