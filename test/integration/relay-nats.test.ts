@@ -70,6 +70,42 @@ describe.concurrent.each([
     expect([agent.closed, idle.closed]).toEqual([undefined, undefined]);
   });
 
+  it("an open permission is decided by the answer that comes after it was killed and restarted", async (context) => {
+    await using it = await bed(await program(context));
+    const { nats, relay, coordinator, url } = it;
+    using agent = SeedAgent.begin(url, { session: "s", protocols: ["acp.v1"] });
+    const answers: Readonly<Record<string, object>> = {
+      initialize: { protocolVersion: 1, agentCapabilities: {} },
+      "session/new": { sessionId: "one" },
+    };
+    agent.answer = ({ method }) => answers[String(method)];
+    await coordinator.work("s", task("w1"));
+    const { value: prompt } = await agent.request(3);
+    const params = {
+      ...{ sessionId: "one", toolCall: { toolCallId: "t1", kind: "edit" } },
+      options: [{ optionId: "yes", name: "Yes", kind: "allow_once" }],
+    };
+    agent.send({ jsonrpc: "2.0", id: "ask", method: "session/request_permission", params });
+    const asked = await until("the request", 60_000, async () => {
+      return (await coordinator.stored("RELAY_EVENTS", "sessions.s.approvals"))[0]?.body["payload"];
+    });
+    await nats.kill();
+    await isReady(relay, 503);
+    await nats.restart();
+    await isReady(relay, 200);
+    await coordinator.back();
+    const payload = { approval_id: (asked as Record<string, unknown>)["approval_id"] };
+    await coordinator.js.publish(
+      "sessions.s.approvals",
+      JSON.stringify({ id: "x", type: "approval.granted", payload }),
+    );
+    const decided = await until("the decision", 60_000, () => agent.frames.find(({ value }) => value["id"] === "ask"));
+    expect(decided.value["result"]).toEqual({ outcome: { outcome: "selected", optionId: "yes" } });
+    agent.reply(prompt["id"], { stopReason: "end_turn" });
+    await coordinator.results("s", 1);
+    await coordinator.allSettled();
+  });
+
   it("a turn ends once the suspended server continues", async (context) => {
     await using it = await bed(await program(context));
     const { nats, coordinator, url } = it;

@@ -1,9 +1,9 @@
 import { timedCall } from "../../base/abort.ts";
 import { type ExactJson, isObject, member, readJson, writeJson } from "../acp/json-text.ts";
 import { outcomeOf, type PermissionDecision, type PermissionOutcome } from "../acp/permission-choice.ts";
-import { followStream } from "../nats/follow-stream.ts";
 import { publishStored } from "../nats/publish.ts";
 import { type LaneName, subjects } from "../nats/subjects.ts";
+import { tailStream } from "../nats/tail-stream.ts";
 import { rejectDecision } from "./dead-letters.ts";
 import type { LaneDeps } from "./lane-deps.ts";
 import { LateAnswers } from "./late-answers.ts";
@@ -95,7 +95,7 @@ export class Permissions {
     const body = writeJson({ id: approvalId, session_id: lane.sessionId, type: "approval.requested", payload });
     const { seq } = await publishStored(this.#deps, { subject, body, msgId: approvalId }, signal);
     const place = { stream: bus.streams.events, subject, from: seq + 1 };
-    for await (const message of followStream(bus, place, signal)) {
+    for await (const message of tailStream(this.#deps, place, signal)) {
       const text = new TextDecoder().decode(message.data);
       const decision = decisionIn(readJson(text), approvalId);
       if (decision === undefined) continue;
