@@ -131,6 +131,13 @@ describe("files of a launch", () => {
     expect(readFileSync(join(root, "outside"), "utf8")).toBe("untouched");
   });
 
+  it("that cannot be written are refused, and not reported as a bug", () => {
+    const paths = statePaths(root);
+    writeFileSync(join(root, "a"), "");
+    const refused = { kind: "denied", message: expect.stringMatching(/^cannot write .*: a file is in the way$/) };
+    expect(() => writeStateFiles(paths, { [join(root, "a", "b")]: "" })).toThrow(expect.objectContaining(refused));
+  });
+
   it("are never outside the folder", () => {
     const paths = statePaths(join(root, "s"));
     for (const path of [join(root, "elsewhere"), `${paths.dir}x/file`, `${paths.dir}/../elsewhere`])

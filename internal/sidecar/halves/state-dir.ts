@@ -156,17 +156,28 @@ export function prepareStateDir(paths: StatePaths, uid: number): void {
   makeStateDir(paths, uid);
   for (const dir of [paths.hookDir, paths.captures]) {
     removeTree(dir);
-    mkdirSync(dir, { mode: 0o700 });
+    try {
+      mkdirSync(dir, { mode: 0o700 });
+    } catch (err) {
+      throw unusableStateDir(`cannot make the folder ${dir}`, err);
+    }
   }
 }
 
-/** Writes private files (mode 0600), by absolute path below the state folder. */
+/**
+ * Writes private files (mode 0600), by absolute path below the state folder.
+ * @throws DomainError `denied` if one cannot be written
+ */
 export function writeStateFiles(paths: StatePaths, files: Readonly<Record<string, string>>): void {
   for (const [path, content] of Object.entries(files)) {
     if (path !== resolve(path) || !path.startsWith(`${paths.dir}/`))
       throw new Error(`a launch file outside of the state folder: ${path}`);
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    removeTree(path);
-    writeFileSync(path, content, { mode: 0o600, flag: "wx" });
+    try {
+      mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+      removeTree(path);
+      writeFileSync(path, content, { mode: 0o600, flag: "wx" });
+    } catch (err) {
+      throw unusableStateDir(`cannot write ${path}`, err);
+    }
   }
 }

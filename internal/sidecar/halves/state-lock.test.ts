@@ -33,6 +33,12 @@ describe.runIf(process.platform === "linux")("the lock of a state folder", () =>
     for (const { value } of got) await value[Symbol.asyncDispose]();
   });
 
+  it("that cannot be written is refused, and not reported as a bug", async () => {
+    const unwritable = { ...paths, lock: join(dir, "missing", "lock") };
+    const refused = { kind: "denied", message: expect.stringMatching(/lock .*: there is no such folder$/) };
+    await expect(lockState(new FakeClock(), unwritable, supervise)).rejects.toMatchObject(refused);
+  });
+
   it("exists for each half, and in each folder", async () => {
     await using _first = await lockState(new FakeClock(), paths, supervise);
     await using _second = await lockState(new FakeClock(), paths, serve);

@@ -4,6 +4,7 @@ import { createConnection } from "node:net";
 import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import { holdName } from "../../files/held-name.ts";
+import { unusableStateDir } from "../../files/make-folders.ts";
 import { readPlainFileSync } from "../../files/plain-file.ts";
 import { removeStrange, type StatePaths } from "./state-dir.ts";
 
@@ -21,7 +22,8 @@ const MAX_SECRET_BYTES = 1024;
  * Locks a state folder for this process; the system releases it when the process ends, however it ends. Linux only:
  * elsewhere nothing is locked. The lock excludes processes of the same network namespace, such as other containers of a
  * pod. A supervising half in another namespace is noticed by its socket, once it listens there.
- * @throws DomainError `already-exists` when another process still has the lock after `waitMs`
+ * @throws DomainError `already-exists` when another process still has the lock after `waitMs`; `denied` if the folder
+ * cannot be written
  */
 export async function lockState(clock: Clock, paths: StatePaths, options: LockOptions): Promise<AsyncDisposable> {
   const end = clock.monotonicMs() + options.waitMs;
@@ -59,18 +61,19 @@ function lockName(paths: StatePaths, half: string): string {
 /**
  * The secret of a state folder. The first process writes it and links the finished file into its place, so that no
  * process reads only a part.
- * @throws DomainError `denied` if something else has its name
+ * @throws DomainError `denied` if something else has its name, or it cannot be written
  */
 function secretOf(path: string): string {
   const there = readPlainFileSync(path, MAX_SECRET_BYTES);
   if (there !== undefined) return there;
   removeStrange(path, "file");
   const fresh = `${path}.${process.pid}.${randomBytes(4).toString("hex")}`;
-  writeFileSync(fresh, randomBytes(16).toString("hex"), { mode: 0o600, flag: "wx" });
   try {
+    writeFileSync(fresh, randomBytes(16).toString("hex"), { mode: 0o600, flag: "wx" });
     linkSync(fresh, path);
   } catch (err) {
-    if ((err as NodeJS.ErrnoException).code !== "EEXIST") throw err;
+    if ((err as NodeJS.ErrnoException).code !== "EEXIST")
+      throw unusableStateDir(`cannot write the state folder's lock ${path}`, err);
   } finally {
     rmSync(fresh, { force: true });
   }
