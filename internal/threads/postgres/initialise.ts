@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DomainError } from "../../base/errors.ts";
 import { makeFolders } from "../../files/make-folders.ts";
+import { initdbReason } from "./initdb-reason.ts";
 import type { PostgresPrograms } from "./programs.ts";
 import type { SystemUser } from "./system-user.ts";
 
@@ -15,7 +16,7 @@ const UNQUOTED = /["$`\\]/;
 
 /**
  * Creates the data folder of a new PostgreSQL atomically: an interrupted attempt is started over.
- * @throws DomainError `unavailable` with the last line of initdb's output
+ * @throws DomainError `unavailable` with the reason that initdb gives
  */
 export async function initialise(
   programs: PostgresPrograms,
@@ -54,8 +55,8 @@ export async function initialise(
   });
   signal.throwIfAborted();
   if (how !== undefined) {
-    const line = said.trim().split("\n").at(-1) ?? "";
-    throw new DomainError("unavailable", `initdb failed (${how}): ${line}`, { fields: { problem: "no-postgres" } });
+    const message = `initdb failed (${how}): ${initdbReason(said)}`;
+    throw new DomainError("unavailable", message, { fields: { problem: "no-postgres" } });
   }
   renameSync(part, data);
 }
