@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { DomainError } from "../../internal/base/errors.ts";
 import { DEFAULT_POLICY } from "../../internal/threads/domain/policy.ts";
@@ -5,6 +6,7 @@ import type { ConversationTurn, TurnRunner, WakeReceipt } from "../../internal/t
 import { readMessages } from "../../internal/threads/service/read.ts";
 import { heartbeatSession } from "../../internal/threads/service/sessions.ts";
 import { triggerParticipant } from "../../internal/threads/service/trigger.ts";
+import { eventually } from "../support/eventually.ts";
 import { ThreadsGround } from "../support/threads/threads-ground.ts";
 import { WakeSeat } from "../support/threads/wake-seat.ts";
 
@@ -136,6 +138,32 @@ it("F4: a turn whose server ended is UNKNOWN, and is never run again", async () 
   expect(await steps("stopped")).toEqual(["resume unknown"]);
   expect([program.turns.length, program.asked.length]).toEqual([1, 1]);
   expect(await newest("stopped")).toMatchObject({ state: "UNKNOWN" });
+});
+
+it("F4: a server that ends while it renews its lease leaves the wake to others at once", async () => {
+  const { seat, program } = await away("renewed");
+  const { wakes } = ground;
+  const renew: typeof wakes.renew = wakes.renew.bind(wakes);
+  let renewing = 0;
+  const slow: typeof renew = async (...claim) => {
+    renewing++;
+    await pause(200);
+    return await renew(...claim);
+  };
+  const stop = new AbortController();
+  program.turn = async (_, signal) => {
+    await eventually("a renewal", () => renewing > 0);
+    stop.abort();
+    throw signal.reason;
+  };
+  Object.assign(wakes, { renew: slow });
+  try {
+    await seat.work(stop.signal);
+  } finally {
+    Reflect.deleteProperty(wakes, "renew");
+  }
+  await seat.work();
+  expect(await steps("renewed")).toEqual(["resume unknown"]);
 });
 
 it("F4: a turn of a server that was killed is UNKNOWN after its lease, whether another server runs turns or not", async () => {

@@ -50,6 +50,9 @@ export class WakeRun {
       const about = { wake: wake.wakeId, agent: wake.agentId, workspace };
       if (!stop.aborted) logger.warn({ ...about, err }, "a wake failed with an error; trying again");
       if (!stop.aborted) await clock.sleep(1000, stop).catch(() => {});
+      // A renewal that is under way would take back the release.
+      done.abort();
+      await renewing;
       await wakes.release(this.#claimed, by).catch(() => {});
     } finally {
       done.abort();
