@@ -6,7 +6,7 @@ import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_p
 import { NudgeMode } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { calmTime } from "../support/calm-time.ts";
 import { openAttach } from "../support/sidecar/attach-client.ts";
-import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
+import { demoCommand, RESTART_MS, type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
 
 const { SUBMITTED, COMPOSER_BUSY, QUEUED } = NudgeOutcome;
 
@@ -185,8 +185,8 @@ it("a terminal that attaches later gets a full-screen program's modes, even afte
   expect(await modes()).toEqual([]);
   const before = sidecar.servingPid();
   process.kill(before, "SIGKILL");
-  await until("the next serving half", 30_000, () => sidecar.servingPid() !== before || undefined);
-  await until("its answer", 30_000, async () => (await sidecar.client.status({}).catch(() => undefined)) && true);
+  await until("the next serving half", RESTART_MS, () => sidecar.servingPid() !== before || undefined);
+  await until("its answer", RESTART_MS, async () => (await sidecar.client.status({}).catch(() => undefined)) && true);
   expect(await modes()).toEqual([]);
 });
 

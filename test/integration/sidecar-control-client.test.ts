@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { calmTime } from "../support/calm-time.ts";
-import { type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
+import { RESTART_MS, type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
 import { inItsTmux } from "../support/sidecar/sidecar-hands.ts";
 
 /** The pid of the control client, once there is one other than `before`. */
@@ -117,7 +117,7 @@ describe("a foreign listener in place of the supervising half", () => {
       for (const socket of connected) socket.destroy();
       stranger.close();
     }
-    await until("the same agent, idle", 30_000, async () => {
+    await until("the same agent, idle", RESTART_MS, async () => {
       const status = await sidecar.client.status({}).catch(() => undefined);
       return (status?.state === AgentState.IDLE && status.agentPid === agentPid) || undefined;
     });

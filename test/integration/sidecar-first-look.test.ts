@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import { AgentState } from "../../internal/gen/gastown/v1/common_pb.ts";
-import { startSidecar, until } from "../support/sidecar/sidecar.ts";
+import { RESTART_MS, startSidecar, until } from "../support/sidecar/sidecar.ts";
 
 const STOPPED_MS = 700;
 
@@ -21,7 +21,7 @@ it("a new serving half does not report an agent as dead before it has looked at 
   kill(tmuxPid, "SIGSTOP");
   const continuing = sleep(STOPPED_MS).then(() => kill(tmuxPid, "SIGCONT"));
   kill(before, "SIGKILL");
-  await until("another serving half", 30_000, () => servingPid() !== before || undefined);
+  await until("another serving half", RESTART_MS, () => servingPid() !== before || undefined);
   const [status, peek] = await Promise.all([client.status({}), client.peek({ lines: 1 })]);
   await continuing;
   expect([status.sessionAlive, peek.sessionAlive]).toEqual([true, true]);

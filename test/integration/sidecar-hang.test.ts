@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { NudgeMode } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
-import { demoCommand, type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
+import { demoCommand, RESTART_MS, type RunningSidecar, startSidecar, until } from "../support/sidecar/sidecar.ts";
 
 const UNKNOWN = { outcome: NudgeOutcome.UNKNOWN };
 
@@ -92,7 +92,7 @@ describe("an agent that hangs while a message is typed to it", () => {
       await undrawn(sidecar);
       process.kill(sidecar.servingPid(), "SIGKILL");
       await call;
-      const again = await until("its successor", 30_000, () =>
+      const again = await until("its successor", RESTART_MS, () =>
         client.nudge({ message: "the next one", requestId: "next", timeoutMs: 6000n }).catch(() => undefined),
       );
       expect(again).toMatchObject({ outcome: NudgeOutcome.QUEUED });

@@ -4,7 +4,7 @@ import { kill } from "node:process";
 import { expect, it } from "vitest";
 import { AgentState, NudgeOutcome } from "../../internal/gen/gastown/v1/common_pb.ts";
 import { NudgeMode } from "../../internal/gen/gastown/v1/sidecar_pb.ts";
-import { demoCommand, startSidecar, until } from "../support/sidecar/sidecar.ts";
+import { demoCommand, RESTART_MS, startSidecar, until } from "../support/sidecar/sidecar.ts";
 
 it("a held message is kept for the restarted agent when the agent dies directly before it is typed", async () => {
   await using sidecar = await startSidecar();
@@ -16,7 +16,7 @@ it("a held message is kept for the restarted agent when the agent dies directly 
     await new Promise((resolve) => setTimeout(resolve, 40)); // by then tmux knows of it, but not the sidecar
     const requestId = `life-${life}`;
     await sidecar.client.nudge({ message: requestId, requestId, mode: NudgeMode.QUEUE });
-    const end = await until("its end", 30_000, async () => {
+    const end = await until("its end", 60_000, async () => {
       const receipt = await sidecar.client.getNudge({ requestId });
       return receipt.outcome === NudgeOutcome.QUEUED ? undefined : receipt;
     });
@@ -28,7 +28,7 @@ it("a held message is kept for the restarted agent when the agent dies directly 
   expect(await sidecar.taken()).toEqual(submitted);
 });
 
-it("the screen of a killed agent does not count as a sign of its restart", { timeout: 60_000 }, async () => {
+it("the screen of a killed agent does not count as a sign of its restart", { timeout: 300_000 }, async () => {
   const flags = ["--alternate-screen", "--faults", "slow-start=3000"];
   await using sidecar = await startSidecar((dir) => ({ command: demoCommand(dir, ...flags) }));
   const submitted: string[] = [];
@@ -36,7 +36,7 @@ it("the screen of a killed agent does not count as a sign of its restart", { tim
     await sidecar.untilState(AgentState.IDLE);
     const { agentPid } = await sidecar.client.status({});
     kill(agentPid, "SIGKILL");
-    await until("the next life", 30_000, async () => {
+    await until("the next life", 60_000, async () => {
       const status = await sidecar.client.status({});
       return (status.agentPid !== 0 && status.agentPid !== agentPid) || undefined;
     });
@@ -62,7 +62,7 @@ it("the receipts of many long messages are kept with little of their text", { ti
   }
   const pid = sidecar.servingPid();
   kill(pid, "SIGKILL");
-  await until("another serving half", 30_000, async () => {
+  await until("another serving half", RESTART_MS, async () => {
     const status = await sidecar.client.status({}, { timeoutMs: 1000 }).catch(() => undefined);
     return (status !== undefined && sidecar.servingPid() !== pid) || undefined;
   });
