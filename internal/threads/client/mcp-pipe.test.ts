@@ -167,6 +167,15 @@ describe("McpPipe", () => {
     ]);
   });
 
+  it("answers a request that the server refuses as faulty with an error that is not to be retried", async () => {
+    const { lines, pipe } = pipeTo({ url: await serve(400) });
+    pipe.send(CALL);
+    while (lines.length < 2) await settle();
+    const refused = { id: 2, error: { data: { error: { code: "VALIDATION_ERROR", retryable: false } } } };
+    expect(JSON.parse(lines[1] ?? "")).toMatchObject(refused);
+    await pipe.end();
+  });
+
   it("answers a later request with an error at once without a token, and initialize after 110 s", async () => {
     const { clock, lines, pipe } = pipeTo({});
     pipe.send(CALL);

@@ -99,8 +99,12 @@ export class McpPipe {
     try {
       const response = await this.#held(line, message, isRequest && FIRST_REQUESTS.has(method), signal);
       const refusal = await passAnswer(response, write);
-      const away = fault("UNAVAILABLE", `threads answered with HTTP ${response.status}`);
-      if (isRequest && !answered) this.#fail(id, REFUSED, refusal ?? away);
+      const { status } = response;
+      const other = fault(
+        isFaulty(response) ? "VALIDATION_ERROR" : "UNAVAILABLE",
+        `threads answered with HTTP ${status}`,
+      );
+      if (isRequest && !answered) this.#fail(id, REFUSED, refusal ?? other);
     } catch (err) {
       const why = signal.aborted ? signal.reason : err;
       const failure = fault(mayPass(why) ? "UNAVAILABLE" : "VALIDATION_ERROR", `threads: ${reasonOf(why)}`);
@@ -177,6 +181,11 @@ function fault(code: "UNAVAILABLE" | "VALIDATION_ERROR", message: string): Json 
 /** Whether the server cannot answer yet, or the token in its file is about to be replaced. */
 function isAway({ status }: Response): boolean {
   return status === 401 || status >= 500;
+}
+
+/** Whether the server would refuse the same message again: it is not JSON-RPC, has a key twice, or is too large. */
+function isFaulty({ status }: Response): boolean {
+  return status === 400 || status === 413;
 }
 
 function mayPass(err: unknown): boolean {
