@@ -142,12 +142,42 @@ describe.concurrent("an editor at the front door", () => {
     editor.send({ method: "session/cancel", params: { sessionId } });
     expect((await editor.response(9))["result"]).toEqual({ stopReason: "cancelled" });
     expect(editor.closed).toBeUndefined();
-    using rude = await RawEditor.open(`${url}/acp?role=none`);
-    rude.send({ id: 1, method: "session/new", params: {} });
-    expect(await until("the end", 60_000, () => rude.closed)).toBe(1002);
+    editor.send({ id: { no: "id" }, method: "session/new", params: {} });
+    const nameless = () => editor.values.filter(({ id }) => id === null).length === 3 || undefined;
+    await until("the error for an invalid id", 60_000, nameless);
     for (const query of ["role=a.b", "role=r&role=s", "x=1"]) {
       expect((await fetch(`${url.replace("ws", "http")}/acp?${query}`, { method: "POST" })).status).toBe(400);
     }
+  });
+});
+
+describe.concurrent("a request before initialize", () => {
+  const early = { jsonrpc: "2.0", id: 1, method: "session/new", params: {} };
+  const isRefused = { code: -32000, message: "initialize comes first" };
+
+  it("is answered with an error by WebSocket, and the connection continues until the twentieth", TIMES, async () => {
+    using editor = await RawEditor.open(`${url}/acp?role=none`);
+    editor.send({ id: 8, result: {} });
+    expect(await editor.call(1, "session/new")).toEqual({ jsonrpc: "2.0", id: 1, error: isRefused });
+    editor.send({ id: null, method: "session/new" });
+    expect(await editor.response(null)).toMatchObject({ error: { code: -32600 } });
+    expect(await editor.begin()).toMatch(/^editor-.*:none$/);
+    using rude = await RawEditor.open(`${url}/acp?role=none`);
+    for (let id = 1; id <= 20; id++) rude.send({ ...early, id });
+    expect(await until("the end", 60_000, () => rude.closed)).toBe(1002);
+    expect(rude.values.map(({ id, error }) => [id, error])).toEqual(
+      Array.from({ length: 20 }, (_, i) => [i + 1, isRefused]),
+    );
+  });
+
+  it("is answered with an error by HTTP", TIMES, async () => {
+    const post = async (body: string) => {
+      const headers = { "content-type": "application/json" };
+      const response = await fetch(`${url.replace("ws", "http")}/acp?role=none`, { method: "POST", headers, body });
+      return [response.status, await response.json()];
+    };
+    expect(await post(JSON.stringify(early))).toEqual([400, { jsonrpc: "2.0", id: 1, error: isRefused }]);
+    expect(await post("no JSON")).toMatchObject([400, { id: null, error: { code: -32700 } }]);
   });
 });
 

@@ -1,6 +1,8 @@
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
 import { type IncomingMessage, request } from "node:http";
 import type { Socket } from "node:net";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NatsServer, oldestNats } from "../support/relay/nats-server.ts";
 import { Coordinator } from "../support/relay/relay-bed.ts";
@@ -8,6 +10,7 @@ import { RelayProcess } from "../support/relay/relay-process.ts";
 import { SeedAgent, textResult } from "../support/relay/seed-agent.ts";
 import { until } from "../support/sidecar/sidecar.ts";
 
+const PAGE = fileURLToPath(new URL("../../docs/protocols/relay.md", import.meta.url));
 const PATIENCE_MS = 300_000;
 
 let nats: NatsServer;
@@ -110,6 +113,14 @@ describe("an agent", () => {
   });
 });
 
+it("a text frame that is not UTF-8 closes an agent's connection with a code that the page lists", async () => {
+  using agent = await SeedAgent.dial(url, { session: "no-utf8" });
+  agent.socket.send(Buffer.of(0x22, 0xff, 0x22), { binary: false });
+  const { code } = await until("the close", 60_000, () => agent.closed);
+  expect(code).toBe(1007);
+  expect(await readFile(PAGE, "utf8")).toContain(`\n| ${code} | a text frame that is not UTF-8 |\n`);
+});
+
 it("unknown fields and large integers reach the other side unchanged", async () => {
   using agent = await SeedAgent.dial(url, { session: "exact" });
   const messages = '[{"role":"user","content":"x","new_field":{"big":9007199254740993,"exact":1.10}}]';
@@ -157,7 +168,7 @@ it("an editor that sends no frame while its connection is being closed does not 
   socket.on("data", (chunk: Buffer) => {
     seen = Buffer.concat([seen, chunk]);
   });
-  socket.write(frameOf('{"jsonrpc":"2.0","id":1,"method":"session/new"}')); // before `initialize`: it is closed
+  socket.write(frameOf('{"jsonrpc":"2.0","method":"session/cancel"}')); // before `initialize`: it is closed
   await until("the close", 60_000, () => seen[0] === 0x88 || undefined);
   socket.write(Buffer.of(0x8f, 0x80, 0, 0, 0, 0)); // an opcode that does not exist
   await until("the end", 60_000, () => socket.destroyed || undefined);

@@ -81,7 +81,10 @@ export class EditorConnection {
       if (method === "session/cancel") this.#turns.get(String(given["sessionId"]))?.cancel();
       return;
     }
-    if (typeof id !== "string" && typeof id !== "number") return;
+    if (typeof id !== "string" && typeof id !== "number") {
+      this.#output.send(readJson(errorFrame(null, -32600, "an id is a string or a number")) as JsonObject);
+      return;
+    }
     this.#open++;
     this.#answer(method, given)
       .then(

@@ -3,11 +3,14 @@ import { AcpServer, type AgentFactory } from "@agentclientprotocol/sdk/experimen
 import { type WebSocket, WebSocketServer } from "ws";
 import { tokenKey } from "../../auth/token-gate.ts";
 import { DomainError } from "../../base/errors.ts";
+import { requestBody } from "../../rpc/routes/request-body.ts";
 import type { PlainOptions, Upgrade } from "../../rpc/routes/route.ts";
 import type { CallContext } from "../../rpc/server/call-facts.ts";
+import { readFrame } from "../acp/json-rpc.ts";
 import { answersPing } from "../door/answers-ping.ts";
 import { farewell } from "../door/farewell.ts";
 import type { RelayMetrics } from "../lanes/relay-metrics.ts";
+import { InitializedSocket, refusalBeforeInitialize } from "./before-initialize.ts";
 import { EditorConnection, type EditorDeps, type EditorOptions } from "./editor-connection.ts";
 import { EDITORS_SERVICE, frontPlaceOf } from "./front-gate.ts";
 import type { FrontPlace } from "./front-place.ts";
@@ -88,9 +91,11 @@ export class FrontDoor {
     const owner = token && `${token.claims.issuer} ${token.claims.subject} ${token.claims.project}`;
     const id = request.headers.get(ID);
     if (id !== null) return await this.#http.answer(request, id, owner);
-    if (request.method === "POST") this.#admit();
+    const sent = request.method === "POST" ? request.clone() : undefined;
+    if (sent !== undefined) this.#admit();
     const agent = this.#agent(frontPlaceOf(call.values));
     const response = await this.#server.handleRequest(request, { agent });
+    if (response.status === 400 && sent !== undefined) return (await refusalOfFirst(sent)) ?? response;
     const opened = response.headers.get(ID);
     if (opened !== null) this.#http.opened(opened, owner);
     return response;
@@ -111,7 +116,7 @@ export class FrontDoor {
       socket.off("close", gone);
       // The library stops listening when it closes the socket; the editor may still send an invalid frame.
       webSocket.on("error", () => {});
-      upgrade.accept(webSocket);
+      upgrade.accept(new InitializedSocket(webSocket));
       this.#keepAlive(webSocket, signal);
     });
     return undefined;
@@ -162,4 +167,13 @@ export class FrontDoor {
     };
     alive().catch(() => {}); // the socket has closed
   }
+}
+
+/** The error for a body that comes before `initialize`. Undefined: it needs none, or is too large. */
+async function refusalOfFirst(request: Request): Promise<Response | undefined> {
+  const body = await requestBody(request);
+  if (body === undefined) return undefined;
+  const refusal = refusalBeforeInitialize(readFrame(new TextDecoder().decode(body)));
+  if (refusal === undefined) return undefined;
+  return new Response(refusal, { status: 400, headers: { "content-type": "application/json" } });
 }
