@@ -28,6 +28,7 @@ import {
   publicKeyPath,
 } from "../../internal/threads/client/local-issuer.ts";
 import { announceServer } from "../../internal/threads/client/local-server.ts";
+import { fieldsOfKind } from "../../internal/threads/domain/faults.ts";
 import type { TurnRunner } from "../../internal/threads/domain/runtimes.ts";
 import { Audience } from "../../internal/threads/service/audience.ts";
 import { PostLimiter } from "../../internal/threads/service/post-limiter.ts";
@@ -170,6 +171,7 @@ async function serveWith(pool: Pool, address: DatabaseAddress, command: ServeCon
       plain: { routes: mcp.routes },
       rules: () => ({
         routes: threadsRoutes(calls),
+        errorFields: fieldsOfKind,
         gates: [threadsGate({ lives: file.tokens, holds, onRefused, decisions: audit })],
         isOpenToAll: (service) => service === OAUTH_SERVICE,
       }),

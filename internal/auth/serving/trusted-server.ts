@@ -49,7 +49,7 @@ export interface ServerTokenOptions extends Omit<TokenLayerOptions, "clientCerti
 /** Rules that depend on the certificate with which the server starts. */
 export interface CallRules
   extends Pick<RpcServerOptions, "believes" | "hasRole" | "isOpenToAll" | "shareOf">,
-    Partial<Pick<RpcServerOptions, "hostCheck">> {
+    Partial<Pick<RpcServerOptions, "errorFields" | "hostCheck">> {
   /** Services in addition to health and reflection. */
   readonly routes: Routes;
   /** Run in order, after the checks of certificate, share, host and token. */

@@ -70,11 +70,18 @@ const OTHER_REASONS: Readonly<Partial<Record<Code, string>>> = {
   [Code.OutOfRange]: "invalid",
 };
 
-/** Adds our `google.rpc.ErrorInfo` to an error without one; its `reason` follows from the code. Returns `err`. */
-export function withErrorInfo(err: ConnectError): ConnectError {
+/** Fields for errors of a kind that Connect itself made. */
+export type FieldsOfKind = (kind: ErrorKind) => Readonly<Record<string, string>>;
+
+/**
+ * Adds our `google.rpc.ErrorInfo`, with the fields of its kind, to an error without one; its `reason` follows from the
+ * code. Returns `err`.
+ */
+export function withErrorInfo(err: ConnectError, fieldsOf?: FieldsOfKind): ConnectError {
   if (err.findDetails(ErrorInfoSchema).some(({ domain }) => domain === ERROR_DOMAIN)) return err;
   const reason = OTHER_REASONS[err.code] ?? KINDS.get(err.code) ?? "unknown";
-  err.details.push({ desc: ErrorInfoSchema, value: { reason, domain: ERROR_DOMAIN } });
+  const metadata = fieldsOf !== undefined && isKind(reason) ? fieldsOf(reason) : {};
+  err.details.push({ desc: ErrorInfoSchema, value: { reason, domain: ERROR_DOMAIN, metadata } });
   return err;
 }
 

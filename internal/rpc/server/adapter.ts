@@ -11,7 +11,7 @@ import { createAsyncIterable, type UniversalServerResponse } from "@connectrpc/c
 import { universalResponseToNodeResponse } from "@connectrpc/connect-node";
 import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
-import { connectErrorOf } from "../common/errors.ts";
+import { connectErrorOf, type FieldsOfKind } from "../common/errors.ts";
 import { mapFailures } from "../common/map-failures.ts";
 import { refuseStream } from "../port/caller-connections.ts";
 import type { ServerRequest, ServerResponse12 } from "../port/request.ts";
@@ -34,6 +34,8 @@ export interface AdapterOptions extends ConnectRouterOptions {
   readonly began: (values: ContextValues, abort: AbortController, unary: boolean) => void;
   /** Adds our ErrorInfo to the details of every error, including those that Connect itself makes. Default true. */
   readonly describesErrors?: boolean;
+  /** Default: none. */
+  readonly errorFields?: FieldsOfKind | undefined;
   /** Finds a handler for requests to a path that is not an RPC's. */
   readonly plain?:
     | ((path: string) => ((req: ServerRequest, res: ServerResponse12) => Promise<void>) | undefined)
@@ -54,7 +56,7 @@ export interface Adapter {
  */
 export function createAdapter(logger: Logger, options: AdapterOptions): Adapter {
   const { routes, contextValues, enter, began, plain, fallback = notFound, ...rest } = options;
-  const { describesErrors = true, ...routerOptions } = rest;
+  const { describesErrors = true, errorFields, ...routerOptions } = rest;
   const router = createConnectRouter(routerOptions);
   routes(router);
   const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
@@ -80,7 +82,9 @@ export function createAdapter(logger: Logger, options: AdapterOptions): Adapter 
       const abort = abortedAtClose(req, res);
       began(values, abort, handler.method.methodKind === "unary");
       const answer = await handler(handlerRequest(req, { body, signal: abort.signal, contextValues: values }));
-      const { body: answered, ...head } = describesErrors ? await describeErrors(withBody(answer)) : answer;
+      const { body: answered, ...head } = describesErrors
+        ? await describeErrors(withBody(answer), errorFields)
+        : answer;
       await universalResponseToNodeResponse({ ...head, ...(answered && { body: heldAnswer(answered, call) }) }, res);
     } finally {
       call.answered();

@@ -11,28 +11,36 @@ import {
 import { findTrailerError, setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { trailerFlag, trailerParse, trailerSerialize } from "@connectrpc/connect/protocol-grpc-web";
 import { ErrorInfoSchema } from "../../gen/google/rpc/error_details_pb.ts";
-import { withErrorInfo } from "../common/errors.ts";
+import { type FieldsOfKind, withErrorInfo } from "../common/errors.ts";
 import { mapParts } from "./map-parts.ts";
 import { asRequestFault } from "./request-faults.ts";
 
 /** Flags and payload length. */
 const PREFIX_BYTES = 5;
+type Describe = (error: ConnectError) => ConnectError;
+
 const endStream = createEndStreamSerialization(undefined);
 
 /**
  * Adds our ErrorInfo to the error in a response. Connect itself makes an error if a request cannot be read; no
  * interceptor sees it, since it exists only in the response, encoded for the caller's protocol.
  */
-export async function describeErrors(response: UniversalServerResponse): Promise<UniversalServerResponse> {
+export async function describeErrors(
+  response: UniversalServerResponse,
+  fieldsOf?: FieldsOfKind,
+): Promise<UniversalServerResponse> {
+  const describe = (error: ConnectError) => described(error, fieldsOf);
   const { status, header, body, trailer } = response;
   if (body === undefined) return response;
   const type = header?.get("content-type") ?? "";
-  if (status !== 200) return describeUnary(response, body);
-  if (type.startsWith("application/grpc-web")) return { ...response, body: mapParts(body, describeWebTrailer) };
+  if (status !== 200) return describeUnary(response, body, describe);
+  if (type.startsWith("application/grpc-web"))
+    return { ...response, body: mapParts(body, (part) => describeWebTrailer(part, describe)) };
   if (trailer !== undefined && type.startsWith("application/grpc")) {
-    return { ...response, body: mapParts(body, unchanged, () => describeTrailer(trailer)) };
+    return { ...response, body: mapParts(body, unchanged, () => describeTrailer(trailer, describe)) };
   }
-  if (type.startsWith("application/connect+")) return { ...response, body: mapParts(body, describeEndStream) };
+  if (type.startsWith("application/connect+"))
+    return { ...response, body: mapParts(body, (part) => describeEndStream(part, describe)) };
   return response;
 }
 
@@ -40,6 +48,7 @@ export async function describeErrors(response: UniversalServerResponse): Promise
 async function describeUnary(
   response: UniversalServerResponse,
   body: AsyncIterable<Uint8Array>,
+  describe: Describe,
 ): Promise<UniversalServerResponse> {
   const parts: Uint8Array[] = [];
   for await (const part of body) parts.push(part);
@@ -52,20 +61,20 @@ async function describeUnary(
   return { ...response, header, status, body: createAsyncIterable([bytes]) };
 }
 
-function describeTrailer(trailer: Headers): void {
+function describeTrailer(trailer: Headers, describe: Describe): void {
   const error = findTrailerError(trailer);
   if (error !== undefined) setTrailerStatus(trailer, describe(error));
 }
 
 /** In gRPC-Web the trailer is a part of the body, marked by a flag. */
-function describeWebTrailer(part: Uint8Array): Uint8Array {
+function describeWebTrailer(part: Uint8Array, describe: Describe): Uint8Array {
   if (!isFlagged(part, trailerFlag)) return part;
   const trailer = trailerParse(part.subarray(PREFIX_BYTES));
-  describeTrailer(trailer);
+  describeTrailer(trailer, describe);
   return encodeEnvelope(trailerFlag, trailerSerialize(trailer));
 }
 
-function describeEndStream(part: Uint8Array): Uint8Array {
+function describeEndStream(part: Uint8Array, describe: Describe): Uint8Array {
   if (!isFlagged(part, endStreamFlag)) return part;
   const { metadata, error } = endStreamFromJson(part.subarray(PREFIX_BYTES));
   if (error === undefined) return part;
@@ -73,8 +82,8 @@ function describeEndStream(part: Uint8Array): Uint8Array {
 }
 
 /** An error without details was made by Connect: the interceptor has described those of handlers. */
-function describe(error: ConnectError): ConnectError {
-  return withErrorInfo(error.findDetails(ErrorInfoSchema).length > 0 ? error : asRequestFault(error));
+function described(error: ConnectError, fieldsOf: FieldsOfKind | undefined): ConnectError {
+  return withErrorInfo(error.findDetails(ErrorInfoSchema).length > 0 ? error : asRequestFault(error), fieldsOf);
 }
 
 function isFlagged(part: Uint8Array, flag: number): boolean {

@@ -1,7 +1,7 @@
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
-import { connectErrorOf, withErrorInfo } from "../common/errors.ts";
+import { connectErrorOf, type FieldsOfKind, withErrorInfo } from "../common/errors.ts";
 import { mapFailures } from "../common/map-failures.ts";
 import { asRequestFault } from "./request-faults.ts";
 
@@ -10,12 +10,12 @@ import { asRequestFault } from "./request-faults.ts";
  * if the handler stopped for that. Any other error is a bug: logged with its stack, answered as `internal`. Adds our
  * ErrorInfo to the details unless `describesErrors` is false. Applies to the bodies of streams as well.
  */
-export function errorInterceptor(logger: Logger, describesErrors = true): Interceptor {
+export function errorInterceptor(logger: Logger, describesErrors = true, fieldsOf?: FieldsOfKind): Interceptor {
   return (next) => async (req) => {
     const method = `${req.service.typeName}/${req.method.name}`;
     const answer = (err: unknown) => {
       const error = answerOf(err, req.signal, logger, method);
-      return describesErrors ? withErrorInfo(error) : error;
+      return describesErrors ? withErrorInfo(error, fieldsOf) : error;
     };
     try {
       const res = await next(req.stream ? { ...req, message: mapFailures(req.message, requestFaultOf) } : req);

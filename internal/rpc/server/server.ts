@@ -7,7 +7,7 @@ import type { Clock } from "../../base/clock.ts";
 import { DomainError } from "../../base/errors.ts";
 import type { Logger } from "../../base/logger.ts";
 import type { Task } from "../../base/task-group.ts";
-import { connectErrorOf } from "../common/errors.ts";
+import { connectErrorOf, type FieldsOfKind } from "../common/errors.ts";
 import type { TlsMaterial } from "../common/tls.ts";
 import { callerKey } from "../port/caller.ts";
 import { CallerConnections } from "../port/caller-connections.ts";
@@ -80,6 +80,8 @@ export interface RpcServerOptions extends ListenAddress {
   readonly interceptors?: readonly Interceptor[] | undefined;
   /** Adds our ErrorInfo to the details of every error, including those that Connect itself makes. Default true. */
   readonly describesErrors?: boolean;
+  /** Fields in the ErrorInfo of errors that Connect itself makes. Default: none. */
+  readonly errorFields?: FieldsOfKind;
   /** Answers other requests. Default: 404. */
   readonly fallback?: (req: ServerRequest, res: ServerResponse12) => void | Promise<void>;
   /** The largest request message, bytes; a larger one fails with `resource_exhausted`. Default 512 KiB. */
@@ -210,13 +212,14 @@ export class RpcServer implements Task {
 
   #createAdapter(guard: Guard, shutdownSignal: AbortSignal): Adapter {
     const { routes, plain, interceptors = [], fallback, readMaxBytes = 512 * 1024 } = this.#options;
-    const { describesErrors = true } = this.#options;
+    const { describesErrors = true, errorFields } = this.#options;
     const { logger, metrics } = this.#deps;
     return createAdapter(logger, {
       routes,
       plain: plain && ((path) => plain.route(path, guard)),
       fallback,
       describesErrors,
+      errorFields,
       readMaxBytes,
       // An unknown field takes two bytes of a request, and a hundred in memory for as long as the call lasts.
       binaryOptions: { readUnknownFields: false },
@@ -225,7 +228,7 @@ export class RpcServer implements Task {
       requestGate: (context) => guard.check(context),
       interceptors: [
         ...(metrics ? [metrics.interceptor()] : []),
-        errorInterceptor(logger, describesErrors),
+        errorInterceptor(logger, describesErrors, errorFields),
         ...interceptors,
       ],
       contextValues: (req) => guard.valuesOf(req),

@@ -1,6 +1,11 @@
-import { createConnectRouter } from "@connectrpc/connect";
+import type { JsonValue } from "@bufbuild/protobuf";
+import { Code, ConnectError, createConnectRouter } from "@connectrpc/connect";
 import { createAsyncIterable, type UniversalServerResponse } from "@connectrpc/connect/protocol";
+import { errorFromJson } from "@connectrpc/connect/protocol-connect";
 import { expect, it } from "vitest";
+import { domainErrorOf } from "../../rpc/common/errors.ts";
+import { describeErrors } from "../../rpc/server/described-errors.ts";
+import { fieldsOfKind } from "../domain/faults.ts";
 import type { OperationCalls } from "./calls.ts";
 import { threadsRoutes } from "./rpc.ts";
 
@@ -19,7 +24,8 @@ async function errorOf(message: object): Promise<unknown> {
     body: createAsyncIterable([new TextEncoder().encode(JSON.stringify(message))]),
     signal: new AbortController().signal,
   });
-  return JSON.parse(await textOf(answer?.body));
+  if (answer === undefined) throw new Error("there is no such method");
+  return JSON.parse(await textOf((await describeErrors(answer, fieldsOfKind)).body));
 }
 
 async function textOf(body: UniversalServerResponse["body"]): Promise<string> {
@@ -32,10 +38,10 @@ it.each(["sender", "workspaceId", "bogus"])(
   "refuses JSON with the unknown field %s before the operation",
   async (key) => {
     const known = { threadId: "t-1", text: "hello" };
-    expect(await errorOf({ ...known, [key]: "x" })).toMatchObject({
-      code: "invalid_argument",
-      message: expect.stringContaining(`${key}`),
-    });
+    const error = await errorOf({ ...known, [key]: "x" });
+    expect(error).toMatchObject({ code: "invalid_argument", message: expect.stringContaining(`${key}`) });
+    const failure = domainErrorOf(errorFromJson(error as JsonValue, undefined, new ConnectError("no", Code.Unknown)));
+    expect(failure).toMatchObject({ kind: "invalid", fields: { code: "VALIDATION_ERROR" } });
     expect(await errorOf(known)).not.toMatchObject({ code: "invalid_argument" });
   },
 );

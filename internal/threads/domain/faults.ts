@@ -38,6 +38,11 @@ export function threadsCodeOf(err: DomainError): ThreadsCode {
   return BY_KIND[err.kind];
 }
 
+/** The fields of an error of this kind that has no code of its own. */
+export function fieldsOfKind(kind: ErrorKind): { readonly code: ThreadsCode } {
+  return { code: BY_KIND[kind] };
+}
+
 /** Whether the same call may succeed later. */
 export function isRetryable(code: ThreadsCode): boolean {
   return code === "UNAVAILABLE" || code === "RATE_LIMITED" || code === "CONFLICT" || code === "WAKE_FAILED";
