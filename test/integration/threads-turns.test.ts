@@ -169,7 +169,7 @@ it("F4: a server that ends while it renews its lease leaves the wake to others a
 it("F4: a turn of a server that was killed is UNKNOWN after its lease, whether another server runs turns or not", async () => {
   for (const agent of ["killed", "orphaned"]) {
     const { seat, program, thread } = await away(agent);
-    const claimed = (await ground.wakes.claim("gone", 1000)).find(({ wake }) => wake.agentId === agent);
+    const claimed = (await ground.wakes.claim("gone", 1000, "sidecar")).find(({ wake }) => wake.agentId === agent);
     if (claimed === undefined) throw new Error("there is no wake");
     const requestId = `w-${claimed.wake.wakeId}-1`;
     const intent = { attempt: 1, requestId, sessionId: requestId, epoch: "", text: "[threads]", upto: { [thread]: 1 } };

@@ -29,7 +29,9 @@ async function typed(agent: string) {
 
 async function typing(agent: string, thread: string) {
   await ground.wait("1 second");
-  const claimed = (await ground.wakes.claim(BY, 10)).find(({ wake }) => wake.agentId === agent) as ClaimedWake;
+  const claimed = (await ground.wakes.claim(BY, 10, "sidecar")).find(
+    ({ wake }) => wake.agentId === agent,
+  ) as ClaimedWake;
   const requestId = `w-${claimed.wake.wakeId}-1`;
   const intent = { attempt: 1, requestId, sessionId: "s", epoch: "e", text: "[threads]", upto: { [thread]: 1 } };
   await ground.wakes.begin(claimed, BY, intent);
@@ -53,7 +55,7 @@ async function look(status: Partial<RuntimeStatus> = {}): Promise<void> {
   const runtime = { status: async () => given, [Symbol.asyncDispose]: async () => {} } as unknown as Runtime;
   const { store, changes } = ground.service;
   const logger = createLogger("test", "silent");
-  const runtimes = { find: async () => runtime };
+  const runtimes = { kind: "sidecar", find: async () => runtime } as const;
   await lookAgain({ clock: systemClock, logger, store, changes, wakes: ground.wakes, runtimes }, LONG);
 }
 

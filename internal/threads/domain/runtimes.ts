@@ -40,9 +40,11 @@ export interface WakeRequest {
   readonly ttlMs: number;
 }
 
+export type RuntimeKind = "sidecar" | "bridge";
+
 /** A connection to one agent's session, through its sidecar or a bridge. Its methods fail with a DomainError. */
 export interface Runtime extends AsyncDisposable {
-  readonly kind: "sidecar" | "bridge";
+  readonly kind: RuntimeKind;
   readonly sessionId: string;
   readonly provider: string;
   /** The parameters of a session that a bridge has started; absent: unknown. */
@@ -101,6 +103,8 @@ export interface TurnRunner {
 }
 
 export interface Runtimes {
+  /** The kind of every runtime that `find` returns. */
+  readonly kind: RuntimeKind;
   /** Absent: this server does not restart agents that have ended. */
   readonly starter?: SessionSpawner | undefined;
   /** Absent: a conversation is continued only in a session. */

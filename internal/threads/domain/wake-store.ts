@@ -1,6 +1,6 @@
 import type { LastSession, RecoveryFacts, UnmanagedLife } from "./recovery.ts";
 import type { ForgottenMessages } from "./reminder.ts";
-import type { WakeReceipt } from "./runtimes.ts";
+import type { RuntimeKind, WakeReceipt } from "./runtimes.ts";
 import type { DoubtfulWake } from "./second-look.ts";
 import type { Wake, WakeAttempt, WakeNews, WakeState } from "./types.ts";
 import type { Blocked } from "./wake-blocks.ts";
@@ -9,6 +9,8 @@ import type { Blocked } from "./wake-blocks.ts";
 export interface ClaimedWake {
   readonly workspace: string;
   readonly wake: Wake;
+  /** The kind of runtime that has the agent; absent: no runtime has confirmed a session of the agent. */
+  readonly kind?: RuntimeKind;
 }
 
 /** The agent that a wake is for. */
@@ -77,7 +79,7 @@ export interface NamedConversation {
 export interface ConfirmedSession extends Partial<Pick<LastSession, "repoPath" | "agentOpts" | "agentSessionId">> {
   readonly sessionId: string;
   readonly agent: string;
-  readonly runtime: "sidecar" | "bridge";
+  readonly runtime: RuntimeKind;
   readonly provider: string;
 }
 
@@ -86,7 +88,11 @@ export type WakeBound = "paused" | "rate" | undefined;
 
 /** The queue of wakes, which all processes work on. A claim is a lease by the database's clock. */
 export interface WakeStore {
-  claim(by: string, limit: number): Promise<readonly ClaimedWake[]>;
+  /**
+   * Claims wakes that are due. Those whose agent only another kind of runtime has are left for 10 s to the processes
+   * with that kind.
+   */
+  claim(by: string, limit: number, kind: RuntimeKind): Promise<readonly ClaimedWake[]>;
   /** Extends the lease. False: the claim is lost. */
   renew(claimed: ClaimedWake, by: string): Promise<boolean>;
   /** Gives a claim up, so that another process can take it at once. */

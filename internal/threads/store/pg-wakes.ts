@@ -2,6 +2,7 @@ import type { Pool, PoolClient } from "pg";
 import { newWakeId } from "../domain/ids.ts";
 import { DEFAULT_POLICY } from "../domain/policy.ts";
 import type { ForgottenMessages } from "../domain/reminder.ts";
+import type { RuntimeKind } from "../domain/runtimes.ts";
 import { type DoubtfulWake, SECOND_LOOK } from "../domain/second-look.ts";
 import type { Wake, WakeNews, WakeState } from "../domain/types.ts";
 import type { Blocked } from "../domain/wake-blocks.ts";
@@ -17,12 +18,12 @@ import type {
   WakeTarget,
 } from "../domain/wake-store.ts";
 import { FOR_ME } from "./addressed.ts";
+import { claimWakes } from "./claims.ts";
 import { type Queryable, statements, transaction } from "./database.ts";
 import { OPEN } from "./open-wakes.ts";
 import { PgReads } from "./reads.ts";
 import { namedConversation, recentLife } from "./recoveries.ts";
 import { forgotten, remind, typedAgain } from "./reminders.ts";
-import * as rows from "./rows.ts";
 
 const LEASE = "interval '30 seconds'";
 /** States after which a message that came meanwhile gets a wake of its own. */
@@ -62,18 +63,8 @@ export class PgWakes implements WakeStore {
     this.#db = statements(pool);
   }
 
-  async claim(by: string, limit: number): Promise<readonly ClaimedWake[]> {
-    const { rows: found } = await this.#db.query<Record<string, unknown>>(
-      `update threads.wake w set lease_by = $1, lease_until = clock_timestamp() + ${LEASE},
-         state = case when w.state in ('PENDING', 'DEFERRED') then 'CLAIMED' else w.state end
-       from (select workspace_id, wake_id from threads.wake
-         where (state in ('PENDING', 'DEFERRED') and due_at <= clock_timestamp())
-           or (state in ('CLAIMED', 'QUEUED') and (lease_until is null or lease_until < clock_timestamp()))
-         order by urgency = 'normal', due_at for update skip locked limit $2) d
-       where w.workspace_id = d.workspace_id and w.wake_id = d.wake_id returning w.*`,
-      [by, limit],
-    );
-    return found.map((row) => ({ workspace: row["workspace_id"] as string, wake: rows.wakeOf(row) }));
+  claim(by: string, limit: number, kind: RuntimeKind): Promise<readonly ClaimedWake[]> {
+    return claimWakes(this.#db, { by, limit, kind, lease: LEASE });
   }
 
   async renew({ workspace, wake }: ClaimedWake, by: string): Promise<boolean> {

@@ -25,6 +25,7 @@ const LIST_MS = 1000;
 
 /** Finds agents by the sessions of a bridge. An agent's id is its session's address, its workspace the project. */
 export class BridgeRuntimes implements Runtimes, SessionSpawner, Disposable {
+  readonly kind = "bridge";
   readonly #clock: Clock;
   readonly #place: BridgePlace;
   /** By workspace. */

@@ -17,6 +17,7 @@ const RECONNECT_MS = 10_000;
  * project.
  */
 export class LocalRuntimes implements Runtimes {
+  readonly kind = "sidecar";
   readonly #clock: Clock;
   readonly #folder: string;
   readonly runner?: TurnRunner;

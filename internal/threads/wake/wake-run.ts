@@ -81,11 +81,14 @@ export class WakeRun {
     const bound = open === undefined ? await wakes.bound(this.#claimed, policy.wakes_per_minute) : undefined;
     if (bound !== undefined) return this.#defer(bound, DEFER_MS);
     const { starter, runner } = this.#deps.runtimes;
-    if (starter !== undefined && open !== undefined && open.kind !== "live") {
+    // An attempt with a text is a turn, which another process ran.
+    if (starter !== undefined && open !== undefined && open.kind !== "live" && open.text === "") {
       const recovery = new Recovery(this.#deps, this.#claimed, starter);
       return this.#recovered(await recovery.start(open, policy, signal), open);
     }
     const found = await this.#find(signal);
+    // The process that has the agent's runtimes judges whether the agent can be reached.
+    if (typeof found === "string" && this.#isOfOthers()) return wakes.release(this.#claimed, this.#deps.by);
     if (found === "none" && starter !== undefined) {
       if (open !== undefined) return this.#settleLast(open, starter, signal);
       const step = await new Recovery(this.#deps, this.#claimed, starter).next(attempts, policy, signal);
@@ -118,6 +121,11 @@ export class WakeRun {
     const intent = { ...next, sessionId, epoch: status.epoch, text };
     if (!(await this.#begin(intent))) return;
     await this.#follow(runtime, intent, await this.#nudge(runtime, intent, policy, signal), policy, signal);
+  }
+
+  #isOfOthers(): boolean {
+    const { kind } = this.#claimed;
+    return kind !== undefined && kind !== this.#deps.runtimes.kind;
   }
 
   #nextAttempt(waiting: readonly WaitingThread[]): Omit<AttemptIntent, "sessionId" | "epoch"> {

@@ -41,12 +41,12 @@ export class WakeWorker implements Task {
   }
 
   async #claim(signal: AbortSignal): Promise<void> {
-    const { clock, logger, wakes } = this.#deps;
+    const { clock, logger, wakes, runtimes } = this.#deps;
     let failing = false;
     while (!signal.aborted) {
       const room = AT_ONCE - this.#running.size;
       try {
-        for (const claimed of room > 0 ? await wakes.claim(this.#by, room) : []) {
+        for (const claimed of room > 0 ? await wakes.claim(this.#by, room, runtimes.kind) : []) {
           const run = new WakeRun({ ...this.#deps, by: this.#by }, claimed).run(signal);
           const ended = run.finally(() => this.#running.delete(ended));
           this.#running.add(ended);

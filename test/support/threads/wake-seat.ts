@@ -3,6 +3,7 @@ import type { DomainError } from "../../../internal/base/errors.ts";
 import { createLogger } from "../../../internal/base/logger.ts";
 import type {
   Runtime,
+  RuntimeKind,
   RuntimeStatus,
   SessionSpawner,
   TurnRunner,
@@ -52,15 +53,21 @@ export class WakeSeat {
 
   /** Works on the agent's wake until its run has ended. */
   async work(signal = LONG): Promise<void> {
-    const claimed = (await this.#ground.wakes.claim(BY, 1000)).find(({ wake }) => wake.agentId === this.agent);
+    const claimed = (await this.#ground.wakes.claim(BY, 1000, this.#kind)).find(
+      ({ wake }) => wake.agentId === this.agent,
+    );
     if (claimed === undefined) throw new Error(`${this.agent} has no wake that is due`);
     await new WakeRun({ ...this.deps, by: BY }, claimed).run(signal);
+  }
+
+  get #kind(): RuntimeKind {
+    return this.starter ? "bridge" : "sidecar";
   }
 
   #runtimes(): WakeWorkerDeps["runtimes"] {
     const receipt = (outcome = this.outcome): WakeReceipt => ({ outcome, error: "", evidence: [] });
     const runtime: Runtime = {
-      ...{ kind: this.starter ? "bridge" : "sidecar", sessionId: this.sessionId, provider: "demo" },
+      ...{ kind: this.#kind, sessionId: this.sessionId, provider: "demo" },
       started: this.starter && { repoPath: "/repo", agentOpts: { mode: "terminal" } },
       nudge: async (request) => {
         this.asked.push(request);
@@ -78,6 +85,6 @@ export class WakeSeat {
       if (this.failure !== undefined) throw this.failure;
       return agent === this.agent && this.isLive ? runtime : undefined;
     };
-    return { find, starter: this.starter, runner: this.runner };
+    return { kind: this.#kind, find, starter: this.starter, runner: this.runner };
   }
 }
