@@ -103,6 +103,36 @@ describe.concurrent("an ACP agent of version 2", () => {
     expect((await coordinator.results(session, 1))[0]?.body).toMatchObject(success(`decided ${option}`));
   });
 
+  it.each([
+    ["first-end", ["end_turn", "refusal"], "result.success"],
+    ["no-output", ["refusal"], "result.failure"],
+  ])(
+    "ends a turn with the first idle after the response, however fast it comes: %s",
+    TIMES,
+    async (session, stops, type) => {
+      using agent = SeedAgent.begin(url, { session, protocols: ["acp.v2"] });
+      const answers: Readonly<Record<string, object>> = {
+        initialize: { protocolVersion: 2, info: { name: "fast", version: "1" }, capabilities: { session: {} } },
+        "session/new": { sessionId: "one" },
+        "session/prompt": { messageId: "m-1" },
+      };
+      agent.answer = ({ method }) => answers[String(method)];
+      const state = (update: object) => {
+        const params = { sessionId: "one", update: { sessionUpdate: "state_update", ...update } };
+        agent.send({ jsonrpc: "2.0", method: "session/update", params });
+      };
+      agent.socket.on("message", (data) => {
+        if (JSON.parse(data.toString()).method !== "session/prompt") return;
+        for (const stopReason of stops) {
+          state({ state: "running" });
+          state({ state: "idle", stopReason });
+        }
+      });
+      await coordinator.work(session, task("w1", "hello"));
+      expect((await coordinator.results(session, 1))[0]?.body).toMatchObject({ type });
+    },
+  );
+
   it("ends a turn that is cancelled", TIMES, async () => {
     using peer = await Acp2Agent.dial(url, { session: "cancel" });
     await coordinator.work("cancel", task("w1", "wait"));

@@ -36,12 +36,16 @@ export class RpcCalls {
 
   /**
    * Sends a request and returns its result. A response that comes after the signal is dropped.
+   * @param onResult called when the result arrives, before any later frame is read
    * @throws RpcFailure if the response is an error; the signal's reason
    */
-  async call(method: string, params: object, signal?: AbortSignal): Promise<ExactJson> {
+  async call(method: string, params: object, signal?: AbortSignal, onResult?: () => void): Promise<ExactJson> {
     const id = this.#next++;
     const { promise, resolve } = Promise.withResolvers<Response>();
-    this.#open.set(id, resolve);
+    this.#open.set(id, (frame) => {
+      if (frame.type === "result") onResult?.();
+      resolve(frame);
+    });
     this.#send(writeJson({ jsonrpc: "2.0", id, method, params }));
     const frame = await (signal === undefined ? promise : raceSignal(promise, signal)).finally(() => {
       this.#open.delete(id);

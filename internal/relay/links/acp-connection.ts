@@ -135,9 +135,15 @@ export class AcpConnection {
     this.#asks = AbortSignal.any([signal, this.#asksNoMore.signal, this.#gone.signal]);
   }
 
-  async prompt(sessionId: string | undefined, { work, traceparent }: Prompt, signal: AbortSignal): Promise<ExactJson> {
+  /** `onResult`: called when the result arrives, before any later frame is read. */
+  async prompt(
+    sessionId: string | undefined,
+    { work, traceparent }: Prompt,
+    signal: AbortSignal,
+    onResult?: () => void,
+  ): Promise<ExactJson> {
     const _meta = { "relay.msg_id": work.id, traceparent };
-    return await this.calls.call("session/prompt", { sessionId, prompt: promptBlocks(work), _meta }, signal);
+    return await this.calls.call("session/prompt", { sessionId, prompt: promptBlocks(work), _meta }, signal, onResult);
   }
 
   /**

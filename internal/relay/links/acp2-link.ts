@@ -99,8 +99,8 @@ export class Acp2Link implements LaneLink {
     this.#turn = turn;
     try {
       const until = AbortSignal.any([signal, this.gone]);
-      await this.#connection.prompt(this.#session, prompt, until);
-      this.#goOn(turn, afterAccepted(turn.state));
+      const onAccepted = () => this.#goOn(turn, afterAccepted(turn.state));
+      await this.#connection.prompt(this.#session, prompt, until, onAccepted);
       await raceSignal(turn.over.promise, until);
       return { parts: answerOfAcp2(turn.state), exchange: undefined };
     } catch (err) {
