@@ -63,6 +63,7 @@ describe.concurrent("cancel", () => {
       ...{ id: "w1", session_id: session, role: "coding", type: "cancel" },
       payload: { outcome: "cancelling" },
     });
+    await coordinator.control(session, { id: "w1", type: "cancel", payload: { by: "bob" } });
     expect((await agent.request(2)).value).toMatchObject({
       ...{ method: "notifications/cancelled", params: { requestId: "w1" } },
     });

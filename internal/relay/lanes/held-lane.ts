@@ -56,12 +56,14 @@ export class HeldLane {
   }
 
   /**
-   * Records that work must not be done, or not be continued. False: its answer is already recorded.
+   * Records that work must not be done, or not be continued; a repetition changes nothing. False: its answer is already
+   * recorded.
    * @throws Fenced, or the signal's reason
    */
   async cancel(id: string, by: string, signal: AbortSignal): Promise<boolean> {
     await this.#journal.append(
-      ({ answered, done }) => (answered?.id === id || done.has(id) ? undefined : { t: "cancelled", id, by }),
+      ({ answered, done, cancelled }) =>
+        answered?.id === id || done.has(id) || cancelled.has(id) ? undefined : { t: "cancelled", id, by },
       signal,
     );
     if (!this.state.cancelled.has(id)) return false;
