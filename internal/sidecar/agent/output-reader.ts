@@ -61,8 +61,9 @@ export class OutputReader implements Task {
     try {
       await this.#resumeFrom(await pane.cut(EMULATOR_SCROLLBACK, join(this.#folder.path, fifo)));
     } catch (err) {
-      closeSync(fd);
+      // In this order, since the shell that tmux starts would wait for ever for a reader of a FIFO that has none.
       this.#folder.remove(fifo);
+      closeSync(fd);
       throw err;
     }
     const stop = new AbortController();
@@ -137,8 +138,8 @@ export class OutputReader implements Task {
     const reading = this.#reading;
     this.#reading = undefined;
     if (reading === undefined) return;
+    this.#folder.remove(reading.fifo); // before its reader goes, as in `arm`
     reading.stop.abort();
     await reading.done.catch(() => {});
-    this.#folder.remove(reading.fifo);
   }
 }

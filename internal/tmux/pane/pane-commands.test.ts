@@ -35,7 +35,8 @@ describe("enterLine", () => {
 
 describe("pipeLine", () => {
   it("passes any path unchanged through strftime, format and sh", () => {
-    expect(pipeLine("%0", "/it's #1 %d")).toBe(`pipe-pane -O -t %0 "exec cat > '/it'\\\\''s ##1 %%d'"`);
+    const fifo = "'/it'\\\\''s ##1 %%d'";
+    expect(pipeLine("%0", "/it's #1 %d")).toBe(`pipe-pane -O -t %0 "test -p ${fifo} && exec cat > ${fifo}"`);
   });
 });
 

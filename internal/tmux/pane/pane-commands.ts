@@ -84,9 +84,13 @@ export function textAtLine(paneId: string, text: string, cursor: CursorPlace): s
   return `if-shell -F -t ${paneId} ${quoteArgument(isThere)} ${quoteArgument(press)} ${quoteArgument(otherwise)}`;
 }
 
-/** The pipe's command is expanded as a format and by strftime, and then run by sh. */
+/**
+ * The pipe's command is expanded as a format and by strftime, and then run by sh. It ends at once if the FIFO was
+ * removed meanwhile; `>` would create a file.
+ */
 export function pipeLine(paneId: string, fifoPath: string): string {
-  const command = formatLiteral(`exec cat > ${quoteShell(fifoPath)}`, { time: true });
+  const fifo = quoteShell(fifoPath);
+  const command = formatLiteral(`test -p ${fifo} && exec cat > ${fifo}`, { time: true });
   return `pipe-pane -O -t ${paneId} ${quoteArgument(command)}`;
 }
 
