@@ -30,6 +30,8 @@ const SENDER = "threads";
 export class WakeRun {
   readonly #deps: WakeWorkerDeps & { readonly by: string };
   readonly #claimed: ClaimedWake;
+  /** The wake goes back to be claimed again. */
+  #isLeft = false;
 
   constructor(deps: WakeWorkerDeps & { readonly by: string }, claimed: ClaimedWake) {
     this.#deps = deps;
@@ -50,14 +52,11 @@ export class WakeRun {
       const about = { wake: wake.wakeId, agent: wake.agentId, workspace };
       if (!stop.aborted) logger.warn({ ...about, err }, "a wake failed with an error; trying again");
       if (!stop.aborted) await clock.sleep(1000, stop).catch(() => {});
-      // A renewal that is under way would take back the release.
-      done.abort();
-      await renewing;
-      await wakes.release(this.#claimed, by).catch(() => {});
-    } finally {
-      done.abort();
-      await renewing;
+      this.#isLeft = true;
     }
+    done.abort();
+    await renewing; // a renewal that is under way would take back the release
+    if (this.#isLeft) await wakes.release(this.#claimed, by).catch(() => {});
   }
 
   async #renew(signal: AbortSignal, onLost: () => void): Promise<void> {
@@ -88,7 +87,10 @@ export class WakeRun {
     }
     const found = await this.#find(signal);
     // The process that has the agent's runtimes judges whether the agent can be reached.
-    if (typeof found === "string" && this.#isOfOthers()) return wakes.release(this.#claimed, this.#deps.by);
+    if (typeof found === "string" && this.#isOfOthers()) {
+      this.#isLeft = true;
+      return;
+    }
     if (found === "none" && starter !== undefined) {
       if (open !== undefined) return this.#settleLast(open, starter, signal);
       const step = await new Recovery(this.#deps, this.#claimed, starter).next(attempts, policy, signal);
