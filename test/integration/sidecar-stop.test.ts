@@ -52,12 +52,13 @@ describe("StopAgent", () => {
   });
 
   it("cancels a pending restart", async () => {
-    const command = ["sh", "-c", "sleep 1; exit 7"];
+    const command = ["sh", "-c", "exit 7"];
     await using sidecar = await startSidecar({ agent: "generic", command, flags: ["--restart", "always", ...LINGER] });
-    await until("its end", 30_000, async () => (await sidecar.client.status({})).exitCode === 7 || undefined);
+    // The third pause is long enough to be met on a busy machine.
+    await until("its third end", 60_000, () => sidecar.log().includes('"delay_ms":4000') || undefined);
     expect(await stop(sidecar, 1000)).toMatchObject({ exitCode: 7, signal: "", alreadyStopped: true });
-    await new Promise((resolve) => setTimeout(resolve, 2000));
-    expect(await sidecar.client.status({})).toMatchObject({ state: AgentState.DEAD, exitCode: 7, restarts: 0 });
+    await new Promise((resolve) => setTimeout(resolve, 5000));
+    expect(await sidecar.client.status({})).toMatchObject({ state: AgentState.DEAD, exitCode: 7, restarts: 2 });
   });
 
   it("continues after a kill of the serving half, and the sidecar exits with the agent's code", async () => {
