@@ -8,6 +8,7 @@ import { mintToken } from "../../../internal/auth/mint-token.ts";
 import { SidecarService } from "../../../internal/gen/gastown/v1/sidecar_pb.ts";
 import { type SidecarConnection, sidecarTransport } from "../../../internal/rpc/client/transport.ts";
 import { startTwoLayerServer } from "../../fakes/two-layer-server.ts";
+import { eventually } from "../eventually.ts";
 import { type LeafNames, TestCa } from "./certificates.ts";
 import { MountedSecret } from "./secret.ts";
 
@@ -21,6 +22,7 @@ export interface RotationLoad {
 
 const SERVER: LeafNames = { ips: ["127.0.0.1"], uris: ["spiffe://town/server"] };
 const CLIENT: LeafNames = { uris: ["spiffe://shop/client/app"] };
+const TOKEN = { issuer: "shop", subject: "app", project: "p", audience: "bridge", ttlMs: 120_000 };
 
 /**
  * Replaces leaf, key, CA, token key and revocation list of a server with two layers, repeatedly, each in the order of
@@ -47,16 +49,11 @@ export async function rotateUnderLoad({ callers, rounds, stepMs }: RotationLoad)
   };
   const rule = { issuer: "shop" };
   const server = stack.use(await startTwoLayerServer({ tlsDir: secret.dir, keyFiles: [{ path: keyFile, rule }] }));
-  const request = { issuer: "shop", subject: "app", project: "p", audience: "bridge", ttlMs: 120_000 };
-  const authorize: Interceptor = (next) => (req) => {
-    req.header.set("authorization", `Bearer ${mintToken(world.key.privateKey, request, Date.now())}`);
-    return next(req);
-  };
   let clientCas = world.own.pem;
   const clientTls = () => ({ ...world.shop.issue(CLIENT), ca: clientCas });
-  const connections = Array.from({ length: callers }, () =>
-    stack.use(sidecarTransport({ baseUrl: server.url, tls: clientTls(), interceptors: [authorize] })),
-  );
+  const connect = (key: () => KeyObject) =>
+    sidecarTransport({ baseUrl: server.url, tls: clientTls(), interceptors: [authorizing(key)] });
+  const connections = Array.from({ length: callers }, () => stack.use(connect(() => world.key.privateKey)));
   const renewClients = async () => {
     for (const connection of connections) connection.setTls(clientTls());
     await sleep(stepMs);
@@ -68,9 +65,9 @@ export async function rotateUnderLoad({ callers, rounds, stepMs }: RotationLoad)
     await renewClients();
     const nextKey = generateKeyPairSync("ed25519"); // token key: both, sign with the new one, the new one alone
     await putKeys(world.key.publicKey, nextKey.publicKey);
-    await sleep(stepMs);
+    await untilAccepted(connect(() => nextKey.privateKey));
     world.key = nextKey;
-    await sleep(stepMs); // calls that carry a token of the old key are still under way
+    await load.currentCalls(); // they carry tokens of the old key
     await putKeys(nextKey.publicKey);
     await sleep(stepMs);
     const [own, shop] = [new TestCa(`town-${round}`), world.shop]; // our CA: both, the server's leaf, the old one out
@@ -92,19 +89,45 @@ export async function rotateUnderLoad({ callers, rounds, stepMs }: RotationLoad)
   return await load.end();
 }
 
+function authorizing(key: () => KeyObject): Interceptor {
+  return (next) => (req) => {
+    req.header.set("authorization", `Bearer ${mintToken(key(), TOKEN, Date.now())}`);
+    return next(req);
+  };
+}
+
+/** Waits until the server takes the connection's token, and closes the connection. */
+async function untilAccepted(connection: SidecarConnection): Promise<void> {
+  using own = connection;
+  const { peek } = createClient(SidecarService, own.transport);
+  const isAccepted = () =>
+    peek({}, { timeoutMs: 30_000 }).then(
+      () => true,
+      () => false,
+    );
+  await eventually("the server takes the new token key", isAccepted);
+}
+
 function callOnAndOn(connections: readonly SidecarConnection[]) {
   const stop = { asked: false };
   const failed: string[] = [];
-  let calls = 0;
-  const running = connections.map(async ({ transport }) => {
+  const calls = connections.map(() => 0);
+  const running = connections.map(async ({ transport }, i) => {
     const client = createClient(SidecarService, transport);
-    for (; !stop.asked; calls++) await client.peek({}, { timeoutMs: 30_000 }).catch((err) => failed.push(String(err)));
+    for (; !stop.asked; calls[i] = (calls[i] ?? 0) + 1)
+      await client.peek({}, { timeoutMs: 30_000 }).catch((err) => failed.push(String(err)));
   });
   return {
+    /** Waits until the calls of this moment have ended. */
+    async currentCalls() {
+      const before = [...calls];
+      const haveEnded = () => calls.every((count, i) => count > (before[i] ?? 0));
+      await eventually("the calls of this moment have ended", haveEnded, 60_000);
+    },
     async end() {
       stop.asked = true;
       await Promise.all(running);
-      return { calls, failed };
+      return { calls: calls.reduce((sum, count) => sum + count, 0), failed };
     },
   };
 }
