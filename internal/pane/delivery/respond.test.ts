@@ -23,6 +23,7 @@ class Asking implements KeyWriter {
   labels = ["Yes", "Always", "No", "Type something"];
   unclear: string | undefined;
   kind: DialogView["kind"] = "permission";
+  title = "Run it?";
   text = "rm x";
   #selected = 0;
   /** Replaces the default effect of a key. */
@@ -31,7 +32,7 @@ class Asking implements KeyWriter {
 
   get dialog(): DialogView {
     const choices = this.labels.map((label, i) => ({ key: String(i + 1), label, selected: i === this.#selected }));
-    const shown = { kind: this.kind, title: "Run it?", text: [this.text, ...this.labels].join("\n") };
+    const shown = { kind: this.kind, title: this.title, text: [this.text, ...this.labels].join("\n") };
     return this.unclear === undefined ? { ...shown, choices } : { ...shown, choices: [], unclear: this.unclear };
   }
 
@@ -150,6 +151,29 @@ describe("an answer", () => {
     agent.onGiven = () => agent.draw();
     const result = await answered({ choice: "1" });
     expect([result.outcome, agent.keys]).toEqual(["unknown", ["Enter"]]);
+  });
+
+  it.each([{ labels: ["Yes", "Always"] }, { title: "Run" }])(
+    "ignores a part of it that stays a while: %j",
+    async (rest) => {
+      agent.onGiven = () => {
+        Object.assign(agent, rest);
+        agent.draw();
+        agent.pane.after(700, () => agent.pane.show({}));
+      };
+      expect(await answered()).toMatchObject({ outcome: "answered" });
+    },
+  );
+
+  it("reports another dialog at once if nothing of it is like the one it answered", async () => {
+    let givenAt = 0;
+    agent.onGiven = () => {
+      givenAt = agent.clock.monotonicMs();
+      [agent.title, agent.labels] = ["Which colour?", ["Red", "Blue"]];
+      agent.draw();
+    };
+    expect(await answered()).toMatchObject({ outcome: "changed" });
+    expect(agent.clock.monotonicMs() - givenAt).toBeLessThan(200);
   });
 
   it("reports that another dialog has replaced it, but ignores partial screens in between", async () => {

@@ -1,4 +1,4 @@
-import type { AgentProfile, AnswerStep, DialogView, ScreenView } from "../../agents/profile.ts";
+import type { AgentProfile, AnswerStep, DialogChoice, DialogView, ScreenView } from "../../agents/profile.ts";
 import { lettersAndDigits } from "../../agents/safe-text.ts";
 import type { Screen } from "../../agents/screen.ts";
 import type { Clock } from "../../base/clock.ts";
@@ -225,14 +225,19 @@ class Response {
 
   /**
    * How long another dialog must last to count; undefined for the one that was answered. A dialog may mark the given
-   * choice before it goes: one that looks alike must last longer.
+   * choice before it goes, and a busy agent leaves parts of it: one that looks like a part must last longer.
    */
   #otherAfterMs(now: Look & { readonly type: "dialog" }): number | undefined {
     if (now.id === this.#request.dialogId || now.id === this.#lastId) return undefined;
-    const shape = ({ kind, title, choices }: DialogView) =>
-      JSON.stringify([kind, title, choices.map((one) => one.key)]);
-    return this.#asked !== undefined && shape(now.view) === shape(this.#asked) ? ALIKE_MS : STANDS_MS;
+    return this.#asked !== undefined && isPartOf(this.#asked, now.view) ? ALIKE_MS : STANDS_MS;
   }
+}
+
+/** Whether a dialog has the title of `whole`, or none but choices of it. */
+function isPartOf(whole: DialogView, { kind, title, choices }: DialogView): boolean {
+  const isOfWhole = (one: DialogChoice) =>
+    whole.choices.some(({ key, label }) => key === one.key && label === one.label);
+  return kind === whole.kind && (title === whole.title || choices.every(isOfWhole));
 }
 
 const isTyping = (step: AnswerStep): boolean => step.press.type === "text" || step.after !== undefined;
