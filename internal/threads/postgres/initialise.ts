@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { chmodSync, chownSync, cpSync, mkdtempSync, renameSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DomainError } from "../../base/errors.ts";
 import { makeFolders } from "../../files/make-folders.ts";
@@ -61,10 +60,13 @@ export async function initialise(
   renameSync(part, data);
 }
 
-/** The folder of the programs or, if a shell would misread its path, of a copy in /tmp, which is removed again. */
+/**
+ * The folder of the programs or, if a shell would misread its path, of a copy in /tmp, which is removed again. TMPDIR
+ * may be closed to the database's user.
+ */
 function usableByShell({ bin, home }: PostgresPrograms): Disposable & { readonly bin: string } {
   if (home === undefined || !UNQUOTED.test(bin)) return { bin, [Symbol.dispose]: () => {} };
-  const folder = mkdtempSync(join(tmpdir(), "gt-threads-initdb-"));
+  const folder = mkdtempSync("/tmp/gt-threads-initdb-");
   const remove = () => rmSync(folder, { recursive: true, force: true });
   try {
     chmodSync(folder, 0o711);
