@@ -1,9 +1,7 @@
-import { setImmediate } from "node:timers/promises";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { createContextValues } from "@connectrpc/connect";
 import { Registry } from "prom-client";
 import { expect, it } from "vitest";
+import { collectGarbage } from "../../../test/support/collect-garbage.ts";
 import { FakeClock, settle } from "../../../test/support/fake-clock.ts";
 import { silentLogger } from "../../../test/support/silent-logger.ts";
 import { aborted } from "../../base/abort.ts";
@@ -46,16 +44,6 @@ async function arrived({ admitting = () => {} }: { readonly admitting?: (call: A
   const response = await route?.handle(new Request(url, { headers: requestHeader, signal: call.signal }), context);
   const gone = () => events.find(([type]) => type === "agent.disconnected")?.[1];
   return { call, body: response?.body, gone, links, door };
-}
-
-/** Collects garbage, after a turn of the event loop: a WeakRef that was read keeps its target until then. */
-async function collectGarbage(): Promise<void> {
-  setFlagsFromString("--expose-gc");
-  const collect = runInNewContext("gc") as () => void;
-  for (let i = 0; i < 3; i++) {
-    await setImmediate();
-    collect();
-  }
 }
 
 it("notices at once that an agent without WebSocket has left", async () => {

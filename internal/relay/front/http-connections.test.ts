@@ -1,7 +1,5 @@
-import { setImmediate } from "node:timers/promises";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { expect, it } from "vitest";
+import { collectGarbage } from "../../../test/support/collect-garbage.ts";
 import { FakeClock } from "../../../test/support/fake-clock.ts";
 import { HttpConnections } from "./http-connections.ts";
 
@@ -20,19 +18,6 @@ function connections() {
 
 const request = (method: string, signal = new AbortController().signal) =>
   new Request("http://relay/acp", { method, signal });
-
-/**
- * Collects garbage. First waits for a turn of the event loop, because a WeakRef that was read keeps its target until
- * then.
- */
-async function collectGarbage(): Promise<void> {
-  setFlagsFromString("--expose-gc");
-  const collect = runInNewContext("gc") as () => void;
-  for (let i = 0; i < 3; i++) {
-    await setImmediate();
-    collect();
-  }
-}
 
 it("answers only the caller that opened the connection", async () => {
   const { http, handled } = connections();
