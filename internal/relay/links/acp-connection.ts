@@ -6,7 +6,7 @@ import { promptBlocks } from "../acp/acp-turn.ts";
 import { errorFrame, METHOD_NOT_FOUND, type RpcFrame, readFrame } from "../acp/json-rpc.ts";
 import { type ExactJson, isObject, type JsonObject, member, writeJson } from "../acp/json-text.ts";
 import type { PermissionOutcome } from "../acp/permission-choice.ts";
-import { failure } from "../acp/result-parts.ts";
+import { type FailureReason, failure } from "../acp/result-parts.ts";
 import { ProtocolViolation, RpcCalls, RpcFailure } from "../acp/rpc-calls.ts";
 import { answerOfError } from "../acp/sampling-answer.ts";
 import { AgentLost } from "../lanes/agent-lost.ts";
@@ -119,10 +119,12 @@ export class AcpConnection {
       return { session: await withTimeout(this.#deps.clock, createTimeoutMs, "creating the agent's session", ready) };
     } catch (err) {
       if (err instanceof RpcFailure) return { answer: answerOfFailure(err) };
-      if (!(err instanceof DomainError)) throw err;
-      if (!(err instanceof ProtocolViolation) && err.kind !== "deadline") throw err;
-      const reason = err instanceof ProtocolViolation ? "agent_protocol" : "deadline";
-      return { answer: { parts: [failure(reason, err.message)], exchange: undefined } };
+      const failed = (reason: FailureReason, { message }: Error) => ({
+        answer: { parts: [failure(reason, message)], exchange: undefined },
+      });
+      if (err instanceof ProtocolViolation) return failed("agent_protocol", err);
+      if (err instanceof DomainError && err.kind === "deadline") return failed("deadline", err);
+      throw err;
     }
   }
 
