@@ -15,8 +15,12 @@ const TRIES = 240;
 const AGAIN_MS = 500;
 /** Refusals that repeating the call does not change. */
 const FINAL: ReadonlySet<ErrorKind> = new Set([
-  ...(["invalid", "not-found", "already-exists"] as const),
-  ...(["precondition", "denied", "unimplemented"] as const),
+  "invalid",
+  "not-found",
+  "already-exists",
+  "precondition",
+  "denied",
+  "unimplemented",
 ]);
 
 /** An agent that reads its threads when a wake is typed, answers as the script of its part says, and acknowledges. */
@@ -82,7 +86,7 @@ export class ThreadWork implements Outside {
   }
 }
 
-/** Finds the server anew for each call: a local one may have moved. */
+/** Looks the server up for each call, because a local one may have restarted on another port. */
 export function threadsCall(env: Env, clock: Clock): ThreadsCall {
   return async (name, input, signal) => {
     using client = new ThreadsClient(findThreads(env, clock, {}));

@@ -61,7 +61,7 @@ export class OutputReader implements Task {
     try {
       await this.#resumeFrom(await pane.cut(EMULATOR_SCROLLBACK, join(this.#folder.path, fifo)));
     } catch (err) {
-      // In this order, since the shell that tmux starts would wait for ever for a reader of a FIFO that has none.
+      // First the FIFO, then its reader: a shell that opens a FIFO without a reader waits for one.
       this.#folder.remove(fifo);
       closeSync(fd);
       throw err;

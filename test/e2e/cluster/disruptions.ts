@@ -48,18 +48,19 @@ export function disruptions(pair: Pair): void {
       await run("slot", sessionId);
       await reaches(pair.second, sessionId, SessionStatus.RUNNING);
       const stop = new AbortController();
-      const told: (readonly [SessionStatus, string])[] = [];
+      const updates: (readonly [SessionStatus, string])[] = [];
       const watching = (async () => {
         for await (const { session } of pair.second.client.watchSessions({}, { signal: stop.signal }))
-          if (session?.sessionId === sessionId) told.push([session.status, session.reason]);
+          if (session?.sessionId === sessionId) updates.push([session.status, session.reason]);
       })().catch(() => {});
-      await until("the watch", WAIT_MS, () => told.length > 0 || undefined);
+      await until("the watch", WAIT_MS, () => updates.length > 0 || undefined);
       await using _done = await disrupt(cluster);
-      const isTold = () => told.some(([status, why]) => status === SessionStatus.FAILED && why === reason) || undefined;
-      await until("the session's end", WAIT_MS, isTold, () => JSON.stringify(told));
+      const hasFailed = () =>
+        updates.some(([status, why]) => status === SessionStatus.FAILED && why === reason) || undefined;
+      await until("the session's end", WAIT_MS, hasFailed, () => JSON.stringify(updates));
       stop.abort();
       await watching;
-      expect(told.filter(([status]) => status === SessionStatus.STOPPED)).toEqual([]);
+      expect(updates.filter(([status]) => status === SessionStatus.STOPPED)).toEqual([]);
     },
   );
 
